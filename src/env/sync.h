@@ -1,0 +1,86 @@
+// What fibers of one reactor wait on, built on park and unpark. None of it is for threads.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "env/scheduler.h"
+
+namespace booblik::env {
+
+// Wakes everyone who waits. It remembers nothing: wait in a loop over your condition,
+//   while (!ready) event.wait(deadline);
+// which cannot lose a wake-up, since no other fiber runs between the check and the wait.
+class Event {
+ public:
+  explicit Event(Scheduler& scheduler) : scheduler_(scheduler) {}
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  // Nobody may be waiting any more.
+  ~Event();
+
+  // May return early (Wake::unparked without a notify). Parks.
+  Wake wait(Deadline deadline);
+
+  void notify_all();
+
+  [[nodiscard]] bool has_waiters() const { return !waiters_.empty(); }
+
+ private:
+  Scheduler& scheduler_;
+  std::vector<FiberId> waiters_;
+};
+
+// A counting semaphore in arrival order: a large request is not overtaken for ever by small ones.
+class Gate {
+ public:
+  Gate(Scheduler& scheduler, std::int64_t units) : scheduler_(scheduler), free_(units) {}
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+  ~Gate();
+
+  // Takes `units` if they are free and nobody waits. Never parks.
+  [[nodiscard]] bool try_acquire(std::int64_t units);
+
+  // Waits for its turn and for `units`; false at the deadline, with nothing taken. Parks.
+  [[nodiscard]] bool acquire(std::int64_t units, Deadline deadline);
+
+  void release(std::int64_t units);
+
+  [[nodiscard]] std::int64_t free() const { return free_; }
+  [[nodiscard]] std::size_t waiting() const { return queue_.size(); }
+
+ private:
+  struct Waiter {
+    FiberId fiber;
+    std::int64_t units;
+    bool granted;
+  };
+
+  void grant_in_order();
+
+  Scheduler& scheduler_;
+  std::int64_t free_;
+  std::deque<Waiter*> queue_;  // each on the stack of the fiber that waits
+};
+
+// Waits until every fiber that was added is done.
+class WaitGroup {
+ public:
+  explicit WaitGroup(Scheduler& scheduler) : all_done_(scheduler) {}
+
+  void add() { ++running_; }
+  void done();
+
+  // False at the deadline. Parks.
+  [[nodiscard]] bool wait(Deadline deadline);
+
+  [[nodiscard]] std::int64_t running() const { return running_; }
+
+ private:
+  Event all_done_;
+  std::int64_t running_ = 0;
+};
+
+}  // namespace booblik::env
