@@ -7,11 +7,12 @@
 namespace booblik {
 
 // Prints where and what was expected to stderr and aborts.
-[[noreturn]] void check_failed(const char* file, int line, const char* condition, std::string_view expectation);
+[[noreturn]] void check_failed(const char* file, int line, const char* condition,
+                               std::string_view expectation);
 
 }  // namespace booblik
 
 // `expectation` is a sentence that says what was expected to hold.
-#define BOOBLIK_CHECK(condition, expectation)                                   \
-  (static_cast<bool>(condition) ? static_cast<void>(0)                          \
+#define BOOBLIK_CHECK(condition, expectation)          \
+  (static_cast<bool>(condition) ? static_cast<void>(0) \
                                 : ::booblik::check_failed(__FILE__, __LINE__, #condition, expectation))

@@ -1,6 +1,7 @@
-// CRC-32C (Castagnoli): reflected polynomial 0x82F63B78, init and xorout 0xFFFFFFFF; "123456789" gives 0xE3069283.
-// Two implementations, by length: an inlined loop over the SSE4.2 instruction up to kCrc32cInlineMax bytes, ISA-L
-// (which folds several streams at once) above; the crossing point was measured on Zen 4.
+// CRC-32C (Castagnoli): reflected polynomial 0x82F63B78, init and xorout 0xFFFFFFFF; "123456789" gives
+// 0xE3069283. Two implementations, by length: an inlined loop over the SSE4.2 instruction up to
+// kCrc32cInlineMax bytes, ISA-L (which folds several streams at once) above; the crossing point was measured
+// on Zen 4.
 #pragma once
 
 #include <cstddef>

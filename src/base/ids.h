@@ -22,8 +22,12 @@ class Point {
     value_ += distance;
     return *this;
   }
-  friend constexpr Point operator+(Point point, std::int64_t distance) { return Point(point.value_ + distance); }
-  friend constexpr Point operator-(Point point, std::int64_t distance) { return Point(point.value_ - distance); }
+  friend constexpr Point operator+(Point point, std::int64_t distance) {
+    return Point(point.value_ + distance);
+  }
+  friend constexpr Point operator-(Point point, std::int64_t distance) {
+    return Point(point.value_ - distance);
+  }
   friend constexpr std::int64_t operator-(Point to, Point from) { return to.value_ - from.value_; }
 
  private:

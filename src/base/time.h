@@ -23,7 +23,9 @@ class Instant {
   friend constexpr Instant operator+(Instant instant, Duration duration) {
     return Instant(instant.since_start_ + duration);
   }
-  friend constexpr Duration operator-(Instant to, Instant from) { return to.since_start_ - from.since_start_; }
+  friend constexpr Duration operator-(Instant to, Instant from) {
+    return to.since_start_ - from.since_start_;
+  }
 
  private:
   Duration since_start_{0};

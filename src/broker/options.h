@@ -1,5 +1,5 @@
-// Everything that can be set about a broker. The defaults here are the documented ones (docs/configuration.md);
-// src/cli reads flags, environment and file into this struct.
+// Everything that can be set about a broker. The defaults here are the documented ones
+// (docs/configuration.md); src/cli reads flags, environment and file into this struct.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// Files and directories. What is durable, and after which call, is said at each one; nothing else may be assumed:
+// Files and directories. What is durable, and after which call, is said at each one; nothing else may be
+// assumed:
 //   a write     is in the file for every reader of this machine, and survives the process, not the power;
 //   sync_data   makes the bytes and the size of a file durable, not its name;
 //   sync_directory makes the names in it (created, renamed, removed) durable, not what is in the files.
@@ -17,9 +18,9 @@
 
 namespace booblik::env {
 
-// An open file; closing is destruction. After a failed sync_data what is on disk is unknown (the kernel may have
-// dropped the dirty pages), so every later write, truncate or sync of this object fails with `poisoned`; reads go on.
-// That rule is kept here, once, and not in the callers or the implementations.
+// An open file; closing is destruction. After a failed sync_data what is on disk is unknown (the kernel may
+// have dropped the dirty pages), so every later write, truncate or sync of this object fails with `poisoned`;
+// reads go on. That rule is kept here, once, and not in the callers or the implementations.
 class File {
  public:
   File() = default;
@@ -31,12 +32,12 @@ class File {
   // (what is not in memory is read by a worker). The buffer is the caller's until it returns.
   [[nodiscard]] virtual Result<std::size_t> read_at(MutableBytes buffer, Position position) = 0;
 
-  // Writes all parts, one behind the other. On an error any prefix may have been written. Does not wait for the disk, but
-  // may park. The parts are the caller's and stay unchanged until it returns.
+  // Writes all parts, one behind the other. On an error any prefix may have been written. Does not wait for
+  // the disk, but may park. The parts are the caller's and stay unchanged until it returns.
   [[nodiscard]] Result<void> write_at(std::span<const Bytes> parts, Position position);
 
-  // A barrier: on success every write that returned before the call began is durable, and the size with it. Parks.
-  // Writes during the call go on and are not covered.
+  // A barrier: on success every write that returned before the call began is durable, and the size with it.
+  // Parks. Writes during the call go on and are not covered.
   [[nodiscard]] Result<void> sync_data();
 
   // Cuts the file to `size` bytes, or extends it with zeros. Not durable before sync_data. May park.
@@ -95,14 +96,14 @@ class Disk {
   // Removes the name. Open files stay readable. The space of a large file comes back through reclaim.
   [[nodiscard]] virtual Result<void> remove(const std::string& path) = 0;
 
-  // Takes a file whose name has been removed and gives its space back in small steps in the background: freeing a
-  // large file at once stalls other files' barriers by tens of milliseconds. Does not park.
+  // Takes a file whose name has been removed and gives its space back in small steps in the background:
+  // freeing a large file at once stalls other files' barriers by tens of milliseconds. Does not park.
   virtual void reclaim(std::unique_ptr<File> file) = 0;
 
   [[nodiscard]] virtual Result<void> sync_directory(const std::string& path) = 0;
 
-  // Takes the exclusive lock of a directory through a file `lock` in it that holds the owner's process id in decimal.
-  // Never waits: `locked` says which process has it.
+  // Takes the exclusive lock of a directory through a file `lock` in it that holds the owner's process id in
+  // decimal. Never waits: `locked` says which process has it.
   [[nodiscard]] virtual Result<std::unique_ptr<DirectoryLock>> lock(const std::string& directory) = 0;
 
   // Bytes that this process could still write in the file system of `path`.

@@ -6,7 +6,8 @@
 
 namespace booblik::env {
 
-// splitmix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014). Not for secrets.
+// splitmix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014). Not for
+// secrets.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}

@@ -36,11 +36,13 @@ class Scheduler {
   // Lets every other ready fiber run once before the caller goes on.
   virtual void yield() = 0;
 
-  // Parks the caller until unpark or the deadline. A permit left by an earlier unpark is consumed and returned at
-  // once, so a wake-up between a check and its park is never lost; callers therefore park in a loop over their condition.
+  // Parks the caller until unpark or the deadline. A permit left by an earlier unpark is consumed and
+  // returned at once, so a wake-up between a check and its park is never lost; callers therefore park in a
+  // loop over their condition.
   virtual Wake park(Deadline deadline) = 0;
 
-  // Wakes a parked fiber, or leaves one permit (not a count) for its next park. Nothing happens for a fiber that has ended.
+  // Wakes a parked fiber, or leaves one permit (not a count) for its next park. Nothing happens for a fiber
+  // that has ended.
   virtual void unpark(FiberId fiber) = 0;
 };
 

@@ -1,7 +1,6 @@
 #include "env/sync.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/check.h"
 
@@ -12,18 +11,25 @@ Event::~Event() {
 }
 
 Wake Event::wait(Deadline deadline) {
-  const FiberId self = scheduler_.current();
+  Waiter self(scheduler_.current());
   waiters_.push_back(self);
-  const Wake wake = scheduler_.park(deadline);
-  // notify_all took the list; a deadline or a stray permit leaves us on it.
-  std::erase(waiters_, self);
-  return wake;
+  return scheduler_.park(deadline);
 }
 
 void Event::notify_all() {
-  for (const FiberId fiber : std::exchange(waiters_, {})) {
+  while (!waiters_.empty()) {
+    const FiberId fiber = waiters_.front().fiber;
+    waiters_.pop_front();
     scheduler_.unpark(fiber);
   }
+}
+
+Wake wait_any(Scheduler& scheduler, Event& first, Event& second, Deadline deadline) {
+  Event::Waiter in_first(scheduler.current());
+  Event::Waiter in_second(scheduler.current());
+  first.waiters_.push_back(in_first);
+  second.waiters_.push_back(in_second);
+  return scheduler.park(deadline);
 }
 
 Gate::~Gate() {

@@ -1,9 +1,9 @@
 // What fibers of one reactor wait on, built on park and unpark. None of it is for threads.
 #pragma once
 
+#include <boost/intrusive/list.hpp>
 #include <cstdint>
 #include <deque>
-#include <vector>
 
 #include "env/scheduler.h"
 
@@ -28,9 +28,21 @@ class Event {
   [[nodiscard]] bool has_waiters() const { return !waiters_.empty(); }
 
  private:
+  friend Wake wait_any(Scheduler& scheduler, Event& first, Event& second, Deadline deadline);
+
+  // On the stack of the fiber that waits; leaves the list by itself, in constant time, when the wait ends.
+  struct Waiter
+      : boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+    explicit Waiter(FiberId waiting) : fiber(waiting) {}
+    FiberId fiber;
+  };
+
   Scheduler& scheduler_;
-  std::vector<FiberId> waiters_;
+  boost::intrusive::list<Waiter, boost::intrusive::constant_time_size<false>> waiters_;
 };
+
+// Waits for whichever of two events comes first; like Event::wait in all else.
+Wake wait_any(Scheduler& scheduler, Event& first, Event& second, Deadline deadline);
 
 // A counting semaphore in arrival order: a large request is not overtaken for ever by small ones.
 class Gate {

@@ -1,5 +1,5 @@
-// What a run knew to be durable, kept in `<data>/checkpoint` so that the next start can skip it and can tell a torn tail
-// from damage. Derived: deleting it costs time, never data.
+// What a run knew to be durable, kept in `<data>/checkpoint` so that the next start can skip it and can tell
+// a torn tail from damage. Derived: deleting it costs time, never data.
 #pragma once
 
 #include <cstdint>

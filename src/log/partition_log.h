@@ -26,8 +26,9 @@ class IndexCache;       // their indexes, bounded (index.h)
 struct RecoveryReport;  // what open found (recovery.h)
 
 struct LogOptions {
-  std::int64_t segment_capacity_bytes = 0;  // a segment never grows beyond it; larger ones that exist stay readable
-  std::int64_t index_interval_bytes = 0;    // one index entry for about so many bytes
+  std::int64_t segment_capacity_bytes =
+      0;  // a segment never grows beyond it; larger ones that exist stay readable
+  std::int64_t index_interval_bytes = 0;  // one index entry for about so many bytes
 };
 
 struct RetentionLimits {
@@ -63,11 +64,13 @@ class PartitionLog {
     IndexCache& indexes;
   };
 
-  // Opens or creates the partition in `directory` (whose parent exists) and recovers it: docs/disk-format.md has the table of
-  // outcomes. `checkpoint` is what the last run knew to be durable, if it is known. On return everything from
-  // start_offset() to end_offset() is durable, the directory entries included, or the log says that it is damaged. Parks.
+  // Opens or creates the partition in `directory` (whose parent exists) and recovers it: docs/disk-format.md
+  // has the table of outcomes. `checkpoint` is what the last run knew to be durable, if it is known. On
+  // return everything from start_offset() to end_offset() is durable, the directory entries included, or the
+  // log says that it is damaged. Parks.
   static Result<std::unique_ptr<PartitionLog>> open(Context context, TopicPartition id, std::string directory,
-                                                    LogOptions options, std::optional<PartitionCheckpoint> checkpoint);
+                                                    LogOptions options,
+                                                    std::optional<PartitionCheckpoint> checkpoint);
 
   virtual ~PartitionLog() = default;
   PartitionLog(const PartitionLog&) = delete;
@@ -91,14 +94,14 @@ class PartitionLog {
   [[nodiscard]] virtual Position active_position() const = 0;
   [[nodiscard]] virtual std::int64_t segment_capacity_bytes() const = 0;
 
-  // Writes `runs` as records end_offset(), end_offset() + 1, ... and then publishes them all by moving end_offset(): nothing
-  // of a failed group is ever visible, its bytes are cut off again and segments made for it are removed. Runs must fit
-  // their segments (checked). Does not wait for the disk. `no_space` and `too_many_files` may succeed later; every other
-  // error sets failure(). May park.
+  // Writes `runs` as records end_offset(), end_offset() + 1, ... and then publishes them all by moving
+  // end_offset(): nothing of a failed group is ever visible, its bytes are cut off again and segments made
+  // for it are removed. Runs must fit their segments (checked). Does not wait for the disk. `no_space` and
+  // `too_many_files` may succeed later; every other error sets failure(). May park.
   virtual Result<void> append(std::span<const RecordRun> runs) = 0;
 
-  // Seals the active segment if it holds records and the oldest of them is older than `age`, so that retention can take quiet
-  // topics. Counts as an append for "one caller at a time". May park.
+  // Seals the active segment if it holds records and the oldest of them is older than `age`, so that
+  // retention can take quiet topics. Counts as an append for "one caller at a time". May park.
   virtual Result<void> roll_if_older(Duration age) = 0;
 
   // --- barriers: one caller at a time; appends may run meanwhile ---
@@ -109,9 +112,9 @@ class PartitionLog {
 
   // --- reading ---
 
-  // The bytes from `from`'s record on, cut at max_bytes (> 0), at the end of its segment, at end_offset() and before known
-  // damage; not empty unless from == end_offset(). Errors: offset_out_of_range (also when retention took it while parked),
-  // damaged, io, too_many_files. May park.
+  // The bytes from `from`'s record on, cut at max_bytes (> 0), at the end of its segment, at end_offset() and
+  // before known damage; not empty unless from == end_offset(). Errors: offset_out_of_range (also when
+  // retention took it while parked), damaged, io, too_many_files. May park.
   virtual Result<Slice> read(Offset from, std::int64_t max_bytes) = 0;
 
   // How many bytes read() could ever serve from `from`'s segment, and how many are there now.
@@ -123,8 +126,9 @@ class PartitionLog {
 
   // --- retention ---
 
-  // Removes whole oldest segments, never the active one, never out of order; returns how many. The directory is synced
-  // before it returns. A clock that jumps never deletes what is younger by this run's own record. Parks.
+  // Removes whole oldest segments, never the active one, never out of order; returns how many. The directory
+  // is synced before it returns. A clock that jumps never deletes what is younger by this run's own record.
+  // Parks.
   virtual Result<std::int64_t> apply_retention(const RetentionLimits& limits) = 0;
 
   // What may be vouched for after a restart: only what sync() has covered.

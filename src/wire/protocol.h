@@ -26,8 +26,8 @@ enum class AckPolicy : std::int8_t {
 inline constexpr std::int32_t kFrameLengthBytes = 4;
 // A longer request closes the connection; a longer response is refused by known clients.
 inline constexpr std::int32_t kMaxFrameBytes = 8'388'608;
-inline constexpr std::int32_t kRequestHeaderBytes = 8;   // apiKey, apiVersion, correlationId
-inline constexpr std::int32_t kResponseHeaderBytes = 6;  // correlationId, errorCode
+inline constexpr std::int32_t kRequestHeaderBytes = 8;        // apiKey, apiVersion, correlationId
+inline constexpr std::int32_t kResponseHeaderBytes = 6;       // correlationId, errorCode
 inline constexpr std::int32_t kFetchResponseFixedBytes = 12;  // highWatermark, payloadBytes
 
 // What is left of a response frame for the payload of a FETCH.

@@ -1,4 +1,5 @@
-// Requests, decoded in place: every view points into the frame that was decoded and lives as long as its bytes.
+// Requests, decoded in place: every view points into the frame that was decoded and lives as long as its
+// bytes.
 #pragma once
 
 #include <chrono>
@@ -14,7 +15,8 @@
 
 namespace booblik::wire {
 
-// The records of a PRODUCE body, already checked: `count` times (int32 payloadSize > 0, payload) and nothing else.
+// The records of a PRODUCE body, already checked: `count` times (int32 payloadSize > 0, payload) and nothing
+// else.
 class RecordBatch {
  public:
   class Iterator {
@@ -57,7 +59,8 @@ class RecordBatch {
   [[nodiscard]] Bytes encoded() const { return encoded_; }
   // What the batch takes on disk: four more bytes a record, for the checksum.
   [[nodiscard]] std::int64_t bytes_on_disk() const {
-    return static_cast<std::int64_t>(encoded_.size()) + std::int64_t{count_} * std::int64_t{sizeof(std::int32_t)};
+    return static_cast<std::int64_t>(encoded_.size()) +
+           std::int64_t{count_} * std::int64_t{sizeof(std::int32_t)};
   }
 
  private:
@@ -86,7 +89,8 @@ struct MetadataRequest {
   std::int32_t topic_count = 0;  // 0: all topics
   Bytes names;                   // topic_count times (u16 length, valid name)
 
-  // Calls visit(std::string_view) for each name, in the order of the request, repetitions included, until it returns false.
+  // Calls visit(std::string_view) for each name, in the order of the request, repetitions included, until it
+  // returns false.
   template <class Visit>
   void for_each_name(Visit visit) const {
     ByteReader reader(names);
@@ -112,9 +116,9 @@ struct Refusal {
   const char* reason = "";  // static text for logs: which rule, at which field
 };
 
-// Decodes the `frameLength` bytes behind the length field (at least one of them). Total: every input gives a request
-// or a refusal. The order of checks is the contract's: header; apiKey and version; body fields in wire order, each rule
-// at its field; bytes left over. Allocates nothing.
+// Decodes the `frameLength` bytes behind the length field (at least one of them). Total: every input gives a
+// request or a refusal. The order of checks is the contract's: header; apiKey and version; body fields in
+// wire order, each rule at its field; bytes left over. Allocates nothing.
 [[nodiscard]] std::expected<Request, Refusal> decode_request(Bytes frame);
 
 enum class FrameStatus {

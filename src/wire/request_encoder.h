@@ -19,10 +19,11 @@ void encode_produce(std::vector<std::byte>& out, std::int32_t correlation_id, st
 
 // v1, or v2 when `max_wait` or `min_bytes` is not zero.
 void encode_fetch(std::vector<std::byte>& out, std::int32_t correlation_id, std::string_view topic,
-                  PartitionId partition, Offset offset, std::int32_t max_bytes, std::chrono::milliseconds max_wait,
-                  std::int32_t min_bytes);
+                  PartitionId partition, Offset offset, std::int32_t max_bytes,
+                  std::chrono::milliseconds max_wait, std::int32_t min_bytes);
 
 // No topics: all of them.
-void encode_metadata(std::vector<std::byte>& out, std::int32_t correlation_id, std::span<const std::string_view> topics);
+void encode_metadata(std::vector<std::byte>& out, std::int32_t correlation_id,
+                     std::span<const std::string_view> topics);
 
 }  // namespace booblik::wire

@@ -19,7 +19,8 @@ inline constexpr std::size_t kFetchResponseHeaderBytes = 22;  // the payload fol
 
 // Each writes exactly its constant's bytes at `to` and returns how many.
 std::size_t put_error_response(std::byte* to, std::int32_t correlation_id, WireError error);
-std::size_t put_produce_response(std::byte* to, std::int32_t correlation_id, Offset base_offset, Offset log_end_offset);
+std::size_t put_produce_response(std::byte* to, std::int32_t correlation_id, Offset base_offset,
+                                 Offset log_end_offset);
 // payload_bytes in [0, kMaxFetchPayloadBytes].
 std::size_t put_fetch_response_header(std::byte* to, std::int32_t correlation_id, Offset high_watermark,
                                       std::int32_t payload_bytes);
@@ -29,12 +30,14 @@ std::size_t put_fetch_response_header(std::byte* to, std::int32_t correlation_id
 void append_metadata_header(std::vector<std::byte>& out, std::int32_t correlation_id, std::int32_t body_bytes,
                             std::int32_t topic_count);
 void append_metadata_topic(std::vector<std::byte>& out, std::string_view name, std::int32_t partition_count);
-void append_metadata_partition(std::vector<std::byte>& out, PartitionId partition, Offset log_start, Offset high_watermark);
-inline constexpr std::int64_t kMetadataFixedBytes = 4;       // topicCount
-inline constexpr std::int64_t kMetadataTopicBytes = 6;       // plus the name
+void append_metadata_partition(std::vector<std::byte>& out, PartitionId partition, Offset log_start,
+                               Offset high_watermark);
+inline constexpr std::int64_t kMetadataFixedBytes = 4;  // topicCount
+inline constexpr std::int64_t kMetadataTopicBytes = 6;  // plus the name
 inline constexpr std::int64_t kMetadataPartitionBytes = 20;
 
-// --- the client's side -------------------------------------------------------------------------------------------
+// --- the client's side
+// -------------------------------------------------------------------------------------------
 
 struct ResponseHeader {
   std::int32_t correlation_id = 0;
@@ -66,8 +69,9 @@ struct TopicMetadata {
   auto operator<=>(const TopicMetadata&) const = default;
 };
 
-// All decoders take the bytes behind the length field, are total, allocate nothing from an announced count that
-// the bytes cannot hold, and say in `reason` what is wrong with a frame that a correct broker cannot send.
+// All decoders take the bytes behind the length field, are total, allocate nothing from an announced count
+// that the bytes cannot hold, and say in `reason` what is wrong with a frame that a correct broker cannot
+// send.
 struct BadResponse {
   const char* reason = "";
 };

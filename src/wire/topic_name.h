@@ -1,5 +1,5 @@
-// The rule for topic names: 1..249 bytes of valid UTF-8, every code point a Unicode letter (L*), a decimal digit (Nd), or
-// one of '.', '_', '-'.
+// The rule for topic names: 1..249 bytes of valid UTF-8, every code point a Unicode letter (L*), a decimal
+// digit (Nd), or one of '.', '_', '-'.
 #pragma once
 
 #include <string>
