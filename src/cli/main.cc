@@ -1,0 +1,29 @@
+#include <exception>
+#include <iostream>
+
+#include "cli/command.h"
+#include "cli/version.h"
+
+namespace {
+
+int run(int argc, char** argv) {
+  CLI::App program("booblik: a log broker for one machine\n", "booblik");
+  program.set_version_flag("--version", "booblik " + std::string(booblik::cli::version()));
+  program.footer(
+      "`booblik COMMAND --help` has the options and examples of a command.\n"
+      "Exit codes: 0 ok, 1 refused, 2 wrong usage or configuration, 3 no connection.");
+  booblik::cli::Commands commands(program);
+  booblik::cli::add_version(commands);
+  return static_cast<int>(commands.run(argc, argv));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "booblik: " << error.what() << '\n';
+    return static_cast<int>(booblik::cli::ExitCode::refused);
+  }
+}
