@@ -26,4 +26,34 @@ void encode_fetch(std::vector<std::byte>& out, std::int32_t correlation_id, std:
 void encode_metadata(std::vector<std::byte>& out, std::int32_t correlation_id,
                      std::span<const std::string_view> topics);
 
+// One PRODUCE frame that grows record by record: each payload is copied once, to where it will be sent from.
+class ProduceFrame {
+ public:
+  ProduceFrame(std::string_view topic, PartitionId partition, AckPolicy acks);
+
+  // The largest payload that any frame of this topic can carry.
+  [[nodiscard]] std::size_t payload_bytes_max() const;
+  // Whether a payload of so many bytes still goes into this frame.
+  [[nodiscard]] bool fits(std::size_t payload_bytes) const;
+
+  // `payload` is not empty and fits (checked).
+  void add(Bytes payload);
+
+  [[nodiscard]] std::int32_t count() const { return count_; }
+  // The whole frame as it would be sent now, length field included.
+  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+
+  // Completes the frame (count() > 0) and returns it; valid until the next call of add, clear or the
+  // destructor.
+  [[nodiscard]] Bytes finish(std::int32_t correlation_id);
+
+  // Back to no records, for the same partition; keeps the memory.
+  void clear();
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::size_t records_at_ = 0;  // the first record, right behind recordCount
+  std::int32_t count_ = 0;
+};
+
 }  // namespace booblik::wire
