@@ -13,10 +13,11 @@ constexpr std::uint32_t kInit = 0xFFFFFFFFU;
 // A piece that is still in the first-level cache when it is checksummed after its copy.
 constexpr std::size_t kCopyPiece = 8192;
 
-// Checksums `size` bytes eight at a time; with `to` it also stores each word that it has loaded.
+// Goes on from `start` over `size` bytes, eight at a time; with `to` it also stores each word that it has
+// loaded.
 template <bool copying>
-std::uint32_t inline_loop(std::byte* to, const std::byte* from, std::size_t size) {
-  std::uint64_t crc = kInit;
+std::uint32_t inline_loop(std::uint32_t start, std::byte* to, const std::byte* from, std::size_t size) {
+  std::uint64_t crc = start;
   while (size >= sizeof(std::uint64_t)) {
     std::uint64_t word;
     std::memcpy(&word, from, sizeof word);
@@ -47,11 +48,15 @@ std::uint32_t isal_step(std::uint32_t crc, const std::byte* from, std::size_t si
 }  // namespace
 
 std::uint32_t crc32c(Bytes bytes) {
+  return crc32c_extend(0, bytes);
+}
+
+std::uint32_t crc32c_extend(std::uint32_t sum, Bytes bytes) {
+  std::uint32_t crc = ~sum;
   if (bytes.size() <= kCrc32cInlineMax) {
-    return ~inline_loop<false>(nullptr, bytes.data(), bytes.size());
+    return ~inline_loop<false>(crc, nullptr, bytes.data(), bytes.size());
   }
   constexpr std::size_t kLargestStep = std::size_t{1} << 30U;
-  std::uint32_t crc = kInit;
   while (!bytes.empty()) {
     const std::size_t step = std::min(bytes.size(), kLargestStep);
     crc = isal_step(crc, bytes.data(), step);
@@ -62,7 +67,7 @@ std::uint32_t crc32c(Bytes bytes) {
 
 std::uint32_t crc32c_copy(std::byte* to, Bytes from) {
   if (from.size() <= kCrc32cInlineMax) {
-    return ~inline_loop<true>(to, from.data(), from.size());
+    return ~inline_loop<true>(kInit, to, from.data(), from.size());
   }
   std::uint32_t crc = kInit;
   while (!from.empty()) {

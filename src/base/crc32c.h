@@ -15,6 +15,10 @@ inline constexpr std::size_t kCrc32cInlineMax = 128;
 
 [[nodiscard]] std::uint32_t crc32c(Bytes bytes);
 
+// The checksum of what gave `sum` followed by `bytes`; the sum of nothing is 0. For data that comes in
+// pieces.
+[[nodiscard]] std::uint32_t crc32c_extend(std::uint32_t sum, Bytes bytes);
+
 // Copies `from` to `to` (which has room for it and does not overlap) and returns the checksum of the bytes:
 // one pass through the cache instead of two.
 [[nodiscard]] std::uint32_t crc32c_copy(std::byte* to, Bytes from);

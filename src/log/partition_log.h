@@ -23,7 +23,7 @@ namespace booblik::log {
 
 class SegmentFiles;     // open descriptors of segments that are not appended to, bounded (segment_files.h)
 class IndexCache;       // their indexes, bounded (index.h)
-struct RecoveryReport;  // what open found (recovery.h)
+struct RecoveryReport;  // what open found (recovery_report.h)
 
 struct LogOptions {
   std::int64_t segment_capacity_bytes =

@@ -65,6 +65,17 @@ TEST(Crc32c, BothPathsAgreeWithTheDefinitionAtEveryLengthAndAlignment) {
   }
 }
 
+TEST(Crc32c, PiecesGiveTheSumOfTheWhole) {
+  std::vector<std::byte> bytes(3'000);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<std::byte>(i * 11U);
+  }
+  for (const std::size_t cut : {0U, 1U, 7U, 128U, 129U, 1500U, 3000U}) {
+    const std::uint32_t first = crc32c_extend(0, Bytes(bytes).first(cut));
+    ASSERT_EQ(crc32c_extend(first, Bytes(bytes).subspan(cut)), crc32c(bytes)) << cut;
+  }
+}
+
 TEST(Crc32c, CopyGivesTheSameSumAndTheSameBytesAndNothingMore) {
   std::vector<std::byte> from(20'000);
   for (std::size_t i = 0; i < from.size(); ++i) {
