@@ -6,6 +6,12 @@
 #include <utility>
 
 namespace booblik::broker {
+namespace {
+
+// A listener that fails at once would otherwise keep the processor busy.
+constexpr Duration kAfterFailedAccept = std::chrono::milliseconds(100);
+
+}  // namespace
 
 void Sessions::accept_from(env::Listener& listener) {
   while (true) {
@@ -15,7 +21,7 @@ void Sessions::accept_from(env::Listener& listener) {
         return;
       }
       context_.log.warn("accept failed", fmt::format("accept failed: {}", accepted.error().message));
-      context_.scheduler.yield();
+      context_.scheduler.park(context_.after(kAfterFailedAccept));
       continue;
     }
     ++context_.metrics.connections_accepted;

@@ -1,5 +1,7 @@
 #include "log/partition_writer.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -14,6 +16,7 @@ PartitionWriter::PartitionWriter(env::Scheduler& scheduler, env::Clock& clock, e
     : scheduler_(scheduler),
       clock_(clock),
       probe_(probe),
+      logger_(logger),
       log_(log),
       pool_(pool),
       options_(options),
@@ -114,8 +117,7 @@ void PartitionWriter::write_group(Group group) {
     group.fate->state = GroupFate::State::written;
     note_written(group);
   } else {
-    probe_.hit("writer.group_failed");
-    ++counts_.failed_groups;
+    note_failed(appended.error());
     group.fate->state = GroupFate::State::failed;
     // What was staged behind it would be appended out of its producer's order.
     fail_staged();
@@ -128,6 +130,9 @@ void PartitionWriter::write_group(Group group) {
 }
 
 void PartitionWriter::note_written(const Group& group) {
+  if (std::exchange(refusing_, false)) {
+    logger_.write(env::Level::info, fmt::format("{}: records are stored again", log_.id().to_string()));
+  }
   if (!oldest_unsynced_) {
     oldest_unsynced_ = clock_.now();
   }
@@ -135,6 +140,17 @@ void PartitionWriter::note_written(const Group& group) {
     barrier_wanted_ = log_.end_offset();
   }
   sync_work_.notify_all();
+}
+
+void PartitionWriter::note_failed(const Error& error) {
+  probe_.hit("writer.group_failed");
+  ++counts_.failed_groups;
+  // Once for each spell of failures. A failure that is final has been logged by the log itself.
+  if (!std::exchange(refusing_, true) && !log_.failure()) {
+    logger_.write(env::Level::error,
+                  fmt::format("{}: records cannot be stored, producers are refused until they can: {}",
+                              log_.id().to_string(), error.message));
+  }
 }
 
 void PartitionWriter::fail_staged() {

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "env/clock.h"
+#include "env/logger.h"
 #include "env/probe.h"
 #include "env/sync.h"
 #include "log/partition_log.h"
@@ -42,8 +43,8 @@ class PartitionWriter {
   };
 
   // Spawns the two fibers. Everything is borrowed and outlives the writer.
-  PartitionWriter(env::Scheduler& scheduler, env::Clock& clock, env::Probe& probe, PartitionLog& log,
-                  ChunkPool& pool, Options options);
+  PartitionWriter(env::Scheduler& scheduler, env::Clock& clock, env::Probe& probe, env::Logger& logger,
+                  PartitionLog& log, ChunkPool& pool, Options options);
   PartitionWriter(const PartitionWriter&) = delete;
   PartitionWriter& operator=(const PartitionWriter&) = delete;
   // stop() must have returned.
@@ -101,6 +102,7 @@ class PartitionWriter {
   void write_loop();
   void sync_loop();
   void write_group(Group group);
+  void note_failed(const Error& error);
   void fail_staged();
   void give_back(Group& group);
   [[nodiscard]] bool sync_is_due() const;
@@ -110,6 +112,7 @@ class PartitionWriter {
   env::Scheduler& scheduler_;
   env::Clock& clock_;
   env::Probe& probe_;
+  env::Logger& logger_;
   PartitionLog& log_;
   ChunkPool& pool_;
   const Options options_;
@@ -124,6 +127,7 @@ class PartitionWriter {
   std::optional<Duration> roll_age_;
   Offset barrier_wanted_;  // somebody waits until all below is durable
   std::optional<Instant> oldest_unsynced_;
+  bool refusing_ = false;  // the last group could not be written, but the next one may
   bool writer_stopping_ = false;
   bool syncer_stopping_ = false;
 };
