@@ -70,7 +70,8 @@ class RunningServer final : public Server {
       }
       topics.back().partitions.push_back(
           {*log, std::make_unique<log::PartitionWriter>(environment_.scheduler, environment_.clock,
-                                                        environment_.probe, *log, chunks_, writer_options)});
+                                                        environment_.probe, environment_.logger, *log,
+                                                        chunks_, writer_options)});
     }
     return topics;
   }

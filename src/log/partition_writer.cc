@@ -12,7 +12,7 @@
 namespace booblik::log {
 
 PartitionWriter::PartitionWriter(env::Scheduler& scheduler, env::Clock& clock, env::Probe& probe,
-                                 PartitionLog& log, ChunkPool& pool, Options options)
+                                 env::Logger& logger, PartitionLog& log, ChunkPool& pool, Options options)
     : scheduler_(scheduler),
       clock_(clock),
       probe_(probe),
