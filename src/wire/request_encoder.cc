@@ -8,6 +8,9 @@
 namespace booblik::wire {
 namespace {
 
+// From partitionId to the first record: partitionId, ackPolicy, recordCount.
+constexpr std::size_t kPartitionBeforeRecords = 4 + 1 + 4;
+
 constexpr std::size_t kWholeFrameBytesMax = std::size_t{kFrameLengthBytes} + kMaxFrameBytes;
 
 template <std::integral T>
@@ -125,8 +128,10 @@ Bytes ProduceFrame::finish(std::int32_t correlation_id) {
   return bytes_;
 }
 
-void ProduceFrame::clear() {
+void ProduceFrame::clear(PartitionId partition) {
+  BOOBLIK_CHECK(partition.value() >= 0, "partitions are numbered from 0");
   bytes_.resize(records_at_);
+  store_big_endian(bytes_.data() + records_at_ - kPartitionBeforeRecords, partition.value());
   count_ = 0;
 }
 

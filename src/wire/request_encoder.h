@@ -47,12 +47,12 @@ class ProduceFrame {
   // destructor.
   [[nodiscard]] Bytes finish(std::int32_t correlation_id);
 
-  // Back to no records, for the same partition; keeps the memory.
-  void clear();
+  // Back to no records, for `partition` of the same topic; keeps the memory.
+  void clear(PartitionId partition);
 
  private:
   std::vector<std::byte> bytes_;
-  std::size_t records_at_ = 0;  // the first record, right behind recordCount
+  std::size_t records_at_ = 0;  // the first record, right behind partitionId, ackPolicy and recordCount
   std::int32_t count_ = 0;
 };
 

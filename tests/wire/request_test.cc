@@ -254,11 +254,11 @@ TEST(ProduceFrame, IsReusedAndKnowsItsRoom) {
   const Bytes whole = frame.finish(1);
   ASSERT_EQ(peek_frame(whole).status, FrameStatus::complete);
   ASSERT_TRUE(decode_request(peek_frame(whole).frame).has_value());
-  frame.clear();
+  frame.clear(PartitionId(2));
   EXPECT_EQ(frame.count(), 0);
   frame.add(as_bytes("y"));
   EXPECT_EQ(to_hex(frame.finish(2)),
-            squeeze("00000019 0001 0001 00000002 0001 74 00000001 01 00000001 00000001 79"));
+            squeeze("00000019 0001 0001 00000002 0001 74 00000002 01 00000001 00000001 79"));
 }
 
 }  // namespace

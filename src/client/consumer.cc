@@ -1,0 +1,231 @@
+#include "client/consumer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "client/metadata.h"
+#include "wire/request_encoder.h"
+
+namespace booblik::client {
+namespace {
+
+// A held request is asked for v2 with at least so much, or it would be a plain poll.
+constexpr std::chrono::milliseconds kShortestHold{1};
+
+Offset first_position(const Start& start, const wire::PartitionMetadata& partition) {
+  switch (start.at) {
+    case Start::At::beginning:
+      return partition.log_start;
+    case Start::At::end:
+      return partition.high_watermark;
+    case Start::At::offset:
+      return Offset(start.number);
+    case Start::At::before_end:
+      break;
+  }
+  const std::int64_t there = partition.high_watermark - partition.log_start;
+  return partition.high_watermark - std::min(start.number, there);
+}
+
+}  // namespace
+
+Outcome<std::unique_ptr<Consumer>> Consumer::open(Roles roles, ConsumerOptions options) {
+  BOOBLIK_CHECK(options.max_bytes > 0 && options.max_bytes <= wire::kMaxFetchPayloadBytes,
+                "max bytes lies between 1 and the largest payload");
+  BOOBLIK_CHECK(options.start.number >= 0, "a start is not negative");
+  auto connection =
+      Connection::open(roles.network, options.broker, Deadline(roles.clock.now() + options.connect_timeout));
+  if (!connection) {
+    return std::unexpected(std::move(connection.error()));
+  }
+  const auto topic =
+      ask_topic(**connection, options.topic, Deadline(roles.clock.now() + options.request_timeout));
+  if (!topic) {
+    return std::unexpected(topic.error());
+  }
+  const auto index = static_cast<std::size_t>(options.partition.value());
+  if (options.partition.value() < 0 || index >= topic->partitions.size()) {
+    return failed(FailureKind::invalid,
+                  fmt::format("topic '{}' has partitions 0 to {}, not {}", options.topic,
+                              topic->partitions.size() - 1, options.partition.value()));
+  }
+  return std::unique_ptr<Consumer>(
+      new Consumer(roles, std::move(options), std::move(*connection), topic->partitions[index]));
+}
+
+Consumer::Consumer(Roles roles, ConsumerOptions options, std::unique_ptr<Connection> connection,
+                   wire::PartitionMetadata opened_at)
+    : roles_(roles),
+      options_(std::move(options)),
+      connection_(std::move(connection)),
+      opened_at_(opened_at),
+      position_(first_position(options_.start, opened_at)) {}
+
+Outcome<ConsumedBatch> Consumer::poll() {
+  return fetch(std::chrono::milliseconds(0));
+}
+
+Outcome<ConsumedBatch> Consumer::follow(Deadline deadline) {
+  while (true) {
+    const Instant now = roles_.clock.now();
+    if (deadline.passed(now)) {
+      return poll();
+    }
+    auto hold = options_.hold;
+    if (!deadline.is_never()) {
+      hold = std::min(hold, std::chrono::floor<std::chrono::milliseconds>(deadline.at() - now));
+    }
+    auto batch = fetch(std::max(hold, kShortestHold));
+    if (!batch || !batch->records.empty()) {
+      return batch;
+    }
+  }
+}
+
+Outcome<ConsumedBatch> Consumer::replay() {
+  if (position_ >= end_offset()) {
+    return ConsumedBatch{{}, position_, end_offset()};
+  }
+  auto batch = poll();
+  if (batch && batch->next > end_offset()) {
+    const auto beyond = static_cast<std::size_t>(batch->next - end_offset());
+    batch->records = batch->records.first(batch->records.size() - beyond);
+    batch->next = end_offset();
+    position_ = batch->next;
+  }
+  return batch;
+}
+
+Outcome<ConsumedBatch> Consumer::fetch(std::chrono::milliseconds wait) {
+  const auto answer = ask(options_.max_bytes, wait);
+  if (!answer) {
+    return std::unexpected(answer.error());
+  }
+  if (answer->error == wire::WireError::offset_out_of_range) {
+    return explain_out_of_range();
+  }
+  if (answer->error != wire::WireError::none) {
+    return refused(where(), answer->error);
+  }
+  const auto decoded = wire::decode_fetch_response(answer->frame);
+  if (!decoded) {
+    return failed(FailureKind::bad_answer, fmt::format("{}: {}", where(), decoded.error().reason));
+  }
+  if (decoded->payload.size() > static_cast<std::size_t>(options_.max_bytes)) {
+    return failed(FailureKind::bad_answer, fmt::format("{}: the answer has {} bytes, asked were {}", where(),
+                                                       decoded->payload.size(), options_.max_bytes));
+  }
+  return take(*decoded);
+}
+
+Outcome<Connection::Answer> Consumer::ask(std::int32_t max_bytes, std::chrono::milliseconds wait) {
+  if (interrupted_) {
+    return failed(FailureKind::closed, fmt::format("{}: interrupted", where()));
+  }
+  if (position_ < Offset(0)) {
+    return failed(FailureKind::invalid, fmt::format("{}: there are no negative offsets", where()));
+  }
+  request_.clear();
+  const std::int32_t id = connection_->next_correlation_id();
+  wire::encode_fetch(request_, id, options_.topic, options_.partition, position_, max_bytes, wait,
+                     wait.count() > 0 ? 1 : 0);
+  const Deadline deadline(roles_.clock.now() + wait + options_.request_timeout);
+  auto answer = connection_->call(request_, id, deadline);
+  if (!answer && interrupted_) {
+    return failed(FailureKind::closed, fmt::format("{}: interrupted", where()));
+  }
+  return answer;
+}
+
+Outcome<ConsumedBatch> Consumer::take(const wire::FetchResponse& answer) {
+  records_.clear();
+  const SplitEnd end = split_records(answer.payload, position_, records_);
+  if (answer.high_watermark < end.next) {
+    return failed(FailureKind::bad_answer, fmt::format("{}: the answer goes beyond its high watermark {}",
+                                                       where(), answer.high_watermark.value()));
+  }
+  if (!records_.empty()) {
+    position_ = end.next;  // what is behind a corrupt record or an incomplete one is for the next call
+    return ConsumedBatch{records_, end.next, answer.high_watermark};
+  }
+  if (end.corrupt != nullptr) {
+    auto failure = failed(FailureKind::corrupt_record,
+                          fmt::format("{}: the record is corrupt: {}", where(), end.corrupt));
+    failure.error().offset = position_;
+    return failure;
+  }
+  if (end.tail_bytes > 0) {
+    return explain_oversized(end.tail_record_bytes);
+  }
+  if (answer.high_watermark > position_) {
+    return failed(FailureKind::bad_answer, fmt::format("{}: an empty answer, but the high watermark is {}",
+                                                       where(), answer.high_watermark.value()));
+  }
+  return ConsumedBatch{{}, position_, answer.high_watermark};
+}
+
+// Which side the position has left the log on is not in the error code, so the broker is asked.
+Outcome<ConsumedBatch> Consumer::explain_out_of_range() {
+  const auto topic =
+      ask_topic(*connection_, options_.topic, Deadline(roles_.clock.now() + options_.request_timeout));
+  if (!topic) {
+    return std::unexpected(topic.error());
+  }
+  const auto index = static_cast<std::size_t>(options_.partition.value());
+  if (index >= topic->partitions.size()) {
+    return refused(where(), wire::WireError::unknown_topic_or_partition);
+  }
+  const wire::PartitionMetadata& now = topic->partitions[index];
+  if (position_ > now.high_watermark) {
+    return failed(FailureKind::log_reset,
+                  fmt::format("{}: the log was reset below my position: it has offsets {} to {}", where(),
+                              now.log_start.value(), now.high_watermark.value()));
+  }
+  if (position_ >= now.log_start) {
+    return refused(where(), wire::WireError::offset_out_of_range);  // it has come into range meanwhile
+  }
+  return failed(
+      FailureKind::offset_out_of_range,
+      fmt::format("{}: the offset is no longer there: the log starts at {}", where(), now.log_start.value()));
+}
+
+// No retry brings this record: it never fits. If not even its size was in the answer, a few more bytes tell
+// it.
+Outcome<ConsumedBatch> Consumer::explain_oversized(std::optional<std::int32_t> record_bytes) {
+  if (!record_bytes) {
+    const auto answer = ask(wire::kRecordHeaderBytes, std::chrono::milliseconds(0));
+    if (!answer) {
+      return std::unexpected(answer.error());
+    }
+    const auto decoded = wire::decode_fetch_response(answer->frame);
+    if (decoded) {
+      record_bytes = ByteReader(decoded->payload).read<std::int32_t>();
+    }
+  }
+  if (!record_bytes || *record_bytes <= 0) {
+    return failed(FailureKind::bad_answer,
+                  fmt::format("{}: the answer ends inside a record of no size", where()));
+  }
+  auto failure =
+      failed(FailureKind::record_exceeds_max_bytes,
+             fmt::format("{}: the record has {} bytes and with its header of {} exceeds max bytes ({})",
+                         where(), *record_bytes, wire::kRecordHeaderBytes, options_.max_bytes));
+  failure.error().offset = position_;
+  failure.error().record_bytes = *record_bytes;
+  return failure;
+}
+
+// "orders-2 @ 17"
+std::string Consumer::where() const {
+  return fmt::format("{}-{} @ {}", options_.topic, options_.partition.value(), position_.value());
+}
+
+void Consumer::interrupt() {
+  interrupted_ = true;
+  connection_->abort();
+}
+
+}  // namespace booblik::client
