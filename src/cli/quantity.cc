@@ -47,29 +47,17 @@ std::optional<std::int64_t> factor_of(std::string_view suffix, Unit unit) {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::string_view unit_name(Unit unit) {
-  switch (unit) {
-    case Unit::none:
-      return "";
-    case Unit::bytes:
-      return "bytes";
-    case Unit::milliseconds:
-      return "milliseconds";
-    case Unit::records:
-      return "records";
-    case Unit::fetches:
-      return "fetches";
-    case Unit::connections:
-      return "connections";
-    case Unit::requests:
-      return "requests";
-    case Unit::files:
-      return "files";
+const Suffix* largest_exact(std::int64_t number, Unit unit) {
+  const Suffix* largest = nullptr;
+  for (const Suffix& suffix : suffixes(unit)) {
+    if (suffix.factor == 1 || (number > 0 && number % suffix.factor == 0)) {
+      largest = &suffix;
+    }
   }
-  return "";
+  return largest;
 }
+
+}  // namespace
 
 bool is_unlimited(std::string_view text) {
   constexpr std::string_view kLongMax = "9223372036854775807";
@@ -97,27 +85,28 @@ std::optional<std::int64_t> parse_quantity(std::string_view text, Unit unit) {
   return product;
 }
 
-std::string_view suffix_help(Unit unit) {
+std::string_view unit_help(Unit unit) {
   switch (unit) {
     case Unit::bytes:
-      return " (KiB, MiB, GiB, TiB may follow)";
+      return "a number of bytes, or one with KiB, MiB, GiB or TiB";
     case Unit::milliseconds:
-      return " (ms, s, min, h, d may follow)";
+      return "a number of milliseconds, or one with s, min, h or d";
     default:
-      return "";
+      return "a whole number";
   }
 }
 
 std::string format_quantity(std::int64_t number, Unit unit) {
-  std::string_view name;
-  std::int64_t in_unit = number;
-  for (const Suffix& suffix : suffixes(unit)) {
-    if (number > 0 && suffix.factor > 1 && number % suffix.factor == 0) {
-      name = suffix.name;
-      in_unit = number / suffix.factor;
-    }
-  }
-  return name.empty() ? fmt::format("{}", number) : fmt::format("{} ({} {})", number, in_unit, name);
+  const Suffix* suffix = largest_exact(number, unit);
+  return suffix == nullptr || suffix->factor == 1
+             ? fmt::format("{}", number)
+             : fmt::format("{} ({} {})", number, number / suffix->factor, suffix->name);
+}
+
+std::string format_compact(std::int64_t number, Unit unit) {
+  const Suffix* suffix = largest_exact(number, unit);
+  return suffix == nullptr ? fmt::format("{}", number)
+                           : fmt::format("{} {}", number / suffix->factor, suffix->name);
 }
 
 }  // namespace booblik::cli

@@ -12,15 +12,7 @@ enum class Unit {
   none,
   bytes,         // B, KiB, MiB, GiB, TiB; not kB or M, which mean two things
   milliseconds,  // ms, s, min, h, d; not m, which means two things
-  records,
-  fetches,
-  connections,
-  requests,
-  files,
 };
-
-// "bytes", "milliseconds", ...; empty for Unit::none.
-[[nodiscard]] std::string_view unit_name(Unit unit);
 
 // No limit: "unlimited", or Long.MAX_VALUE, which the original's configurations write.
 [[nodiscard]] bool is_unlimited(std::string_view text);
@@ -29,10 +21,13 @@ enum class Unit {
 // nullopt for everything else: a sign other than '-', trailing text, a number beyond 64 bits.
 [[nodiscard]] std::optional<std::int64_t> parse_quantity(std::string_view text, Unit unit);
 
-// The suffixes of the unit for an error message: ", or with KiB, MiB, GiB, TiB"; empty without any.
-[[nodiscard]] std::string_view suffix_help(Unit unit);
+// What a number of the unit may look like, for error messages: "bytes, or a number with KiB, MiB, GiB, TiB".
+[[nodiscard]] std::string_view unit_help(Unit unit);
 
 // The number, and in larger units behind it where that is exact: "67108864 (64 MiB)".
 [[nodiscard]] std::string format_quantity(std::int64_t number, Unit unit);
+
+// The number in the largest unit in which it is exact, with the unit: "64 MiB", "7 d", "65535".
+[[nodiscard]] std::string format_compact(std::int64_t number, Unit unit);
 
 }  // namespace booblik::cli

@@ -27,7 +27,8 @@ std::unexpected<Problems> problem(std::string sentence) {
 std::expected<std::int64_t, Problems> read_number(const Setting& setting, std::string_view text) {
   const auto number = parse_quantity(text, setting.unit);
   if (!number || *number < setting.min || *number > setting.max) {
-    return problem(fmt::format("{} is not possible; write {}", quoted(text), setting.range()));
+    return problem(fmt::format("{} is not possible; write {} ({})", quoted(text), setting.range(),
+                               unit_help(setting.unit)));
   }
   return *number;
 }
@@ -72,9 +73,8 @@ std::string Setting::range() const {
   if (max == 0) {
     return "";
   }
-  const std::string_view name_of_unit = unit_name(unit);
-  return fmt::format("{}..{}{}{}{}{}", min, max, name_of_unit.empty() ? "" : " ", name_of_unit,
-                     suffix_help(unit), may_be_unlimited() ? ", or unlimited" : "");
+  return fmt::format("{}..{}{}", format_compact(min, unit), format_compact(max, unit),
+                     may_be_unlimited() ? ", or unlimited" : "");
 }
 
 std::expected<void, Problems> Setting::set(Options& options, std::string_view text) const {

@@ -44,7 +44,7 @@ struct Setting {
   [[nodiscard]] bool has_effect() const { return !std::holds_alternative<NoEffect>(target); }
   [[nodiscard]] bool may_be_unlimited() const;
 
-  // "1024..1099511627776 bytes, or unlimited": what may be written.
+  // "1 KiB..1 TiB, or unlimited"; empty for what is no number.
   [[nodiscard]] std::string range() const;
 
   // Reads `text` into its member of `options`; surrounding blanks do not count. On failure the problems,

@@ -56,18 +56,16 @@ TEST(Configure, ReportsEveryProblemOfEverySourceAtOnce) {
       problems(sources),
       (std::vector<std::string>{
           "booblik.properties:4: a \\u escape takes four hexadecimal digits that make a Unicode character",
-          "booblik.port (file booblik.properties:1): \"-1\" is not possible; write 0..65535",
+          "booblik.port (file booblik.properties:1): \"-1\" is not possible; write 0..65535 (a whole number)",
           "booblik.properties:2: unknown key \"booblik.prot\" (did you mean booblik.port?)",
           "booblik.topics (file booblik.properties:3): topic \"a\" is there twice; name it once",
           "booblik.topics (file booblik.properties:3): topic \"b\": \"x\" is no partition count; write b:1 "
           "for one partition",
-          "environment BOOBLIK_RETENTION_BYTES: \"-1\" is not possible; write 1..1125899906842624 bytes "
-          "(KiB, MiB, GiB, "
-          "TiB may follow), or unlimited",
+          "environment BOOBLIK_RETENTION_BYTES: \"-1\" is not possible; write 1 B..1024 TiB, or unlimited "
+          "(a number of bytes, or one with KiB, MiB, GiB or TiB)",
           "unknown environment variable BOOBLIK_TOPIC (did you mean BOOBLIK_TOPICS?); unset it",
-          "flag --index-interval-bytes: \"0\" is not possible; write 64..1099511627776 bytes (KiB, MiB, GiB, "
-          "TiB may "
-          "follow)",
+          "flag --index-interval-bytes: \"0\" is not possible; write 64 B..1 TiB "
+          "(a number of bytes, or one with KiB, MiB, GiB or TiB)",
       }));
 }
 

@@ -45,7 +45,7 @@ TEST(Quantity, ReadsNumbersWithSuffixesOfTheirUnitOnly) {
   EXPECT_EQ(parse_quantity("-1", Unit::none), -1);
   EXPECT_EQ(parse_quantity("30s", Unit::milliseconds), 30'000);
   EXPECT_EQ(parse_quantity("7d", Unit::milliseconds), 604'800'000);
-  EXPECT_EQ(parse_quantity("9223372036854775807", Unit::records), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(parse_quantity("9223372036854775807", Unit::none), std::numeric_limits<std::int64_t>::max());
   for (const char* bad : {"", " ", "x", "1x", "1 ", "1MB", "64M", "64mib", "1.5GiB", "+1", "0x10", "1 2",
                           "9223372036854775808", "9007199254740993KiB", "64  MiB", "5s"}) {
     EXPECT_EQ(parse_quantity(bad, Unit::bytes), std::nullopt) << bad;
@@ -58,7 +58,10 @@ TEST(Quantity, WritesLargeUnitsWhereTheyAreExact) {
   EXPECT_EQ(format_quantity(1025, Unit::bytes), "1025");
   EXPECT_EQ(format_quantity(60'000, Unit::milliseconds), "60000 (1 min)");
   EXPECT_EQ(format_quantity(0, Unit::milliseconds), "0");
-  EXPECT_EQ(format_quantity(1024, Unit::records), "1024");
+  EXPECT_EQ(format_quantity(1024, Unit::none), "1024");
+  EXPECT_EQ(format_compact(86'400'000, Unit::milliseconds), "1 d");
+  EXPECT_EQ(format_compact(1500, Unit::bytes), "1500 B");
+  EXPECT_EQ(format_compact(65'536, Unit::none), "65536");
 }
 
 TEST(TopicList, ReadsNamesAndCounts) {
@@ -147,9 +150,9 @@ TEST(Settings, RangesAreEnforcedAtBothEnds) {
 
 TEST(Settings, RefusalsSayWhatToWrite) {
   EXPECT_EQ(refusal("booblik.retention.bytes", "-1"),
-            "\"-1\" is not possible; write 1..1125899906842624 bytes (KiB, MiB, GiB, TiB may follow), or "
-            "unlimited\n");
-  EXPECT_EQ(refusal("booblik.port", "65536"), "\"65536\" is not possible; write 0..65535\n");
+            "\"-1\" is not possible; write 1 B..1024 TiB, or unlimited (a number of bytes, or one with KiB, "
+            "MiB, GiB or TiB)\n");
+  EXPECT_EQ(refusal("booblik.port", "65536"), "\"65536\" is not possible; write 0..65535 (a whole number)\n");
   EXPECT_NE(refusal("booblik.port", "90 92"), "");
   EXPECT_EQ(refusal("booblik.port", " 9093\n"), "");
   EXPECT_NE(refusal("booblik.data.dir", ""), "");
