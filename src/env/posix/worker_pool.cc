@@ -1,0 +1,110 @@
+#include "env/posix/worker_pool.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/check.h"
+
+namespace booblik::env {
+
+WorkerPool::WorkerPool(Reactor& reactor, std::size_t threads_max)
+    : reactor_(reactor),
+      threads_max_(std::max(threads_max, kThreadsMin)),
+      running_max_{threads_max_ - 1, threads_max_ - 2, 1} {}
+
+WorkerPool::~WorkerPool() {
+  stop();
+}
+
+void WorkerPool::run(Kind kind, std::move_only_function<void()> work) {
+  bool finished = false;
+  const FiberId self = reactor_.current();
+  post(kind, std::move(work), [&] {
+    finished = true;
+    reactor_.unpark(self);
+  });
+  while (!finished) {
+    reactor_.park(Deadline::never());
+  }
+}
+
+void WorkerPool::post(Kind kind, std::move_only_function<void()> work, std::move_only_function<void()> done) {
+  bool start = false;
+  {
+    const std::lock_guard lock(mutex_);
+    BOOBLIK_CHECK(!stopping_, "no work comes after the pool was stopped");
+    queued_[static_cast<std::size_t>(kind)].push_back(Job{std::move(work), std::move(done)});
+    std::size_t waiting = 0;
+    for (const auto& queue : queued_) {
+      waiting += queue.size();
+    }
+    // Those woken for earlier jobs still count as idle, and their jobs as waiting.
+    start = waiting > idle_ && threads_.size() < threads_max_;
+  }
+  if (start) {
+    start_thread();
+  }
+  work_ready_.notify_one();
+}
+
+void WorkerPool::start_thread() {
+  // Signals are for the reactor: a thread inherits the mask of the one that starts it.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  threads_.emplace_back([this] { work_until_stopped(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+std::size_t WorkerPool::next_kind() const {
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    if (!queued_[kind].empty() && running_[kind] < running_max_[kind]) {
+      return kind;
+    }
+  }
+  return kKinds;
+}
+
+void WorkerPool::work_until_stopped() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const std::size_t kind = next_kind();
+    if (kind == kKinds) {
+      if (stopping_) {
+        return;  // what is still queued waits for its bound; whoever runs that kind takes it next
+      }
+      ++idle_;
+      work_ready_.wait(lock);
+      --idle_;
+      continue;
+    }
+    Job job = std::move(queued_[kind].front());
+    queued_[kind].pop_front();
+    ++running_[kind];
+    lock.unlock();
+    job.work();
+    reactor_.completions().post(std::move(job.done));
+    lock.lock();
+    --running_[kind];
+  }
+}
+
+void WorkerPool::stop() {
+  stopped_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_ready_.notify_all();
+  for (std::thread& thread : threads_) {
+    thread.join();
+  }
+  threads_.clear();
+  reactor_.completions().run();
+}
+
+}  // namespace booblik::env
