@@ -107,7 +107,7 @@ std::unexpected<Failure> Connection::give_up(std::unexpected<Failure> failure) {
 }
 
 Outcome<Connection::Answer> Connection::call(Bytes frame, std::int32_t correlation_id, Deadline deadline) {
-  BOOBLIK_CHECK(outstanding_.empty(), "a call waits for its own answer only");
+  BOOBLIK_CHECK(outstanding_.empty() || send_failure_, "a call waits for its own answer only");
   if (auto sent = send(frame, correlation_id, deadline); !sent) {
     return std::unexpected(std::move(sent.error()));
   }
