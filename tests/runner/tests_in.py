@@ -1,0 +1,24 @@
+"""Prints the names of the meson tests whose program lies in a folder of the build, or with --targets what to build for them.
+
+    tests_in.py [--targets] BUILD_DIR tests/env
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+
+def main(arguments):
+    want_targets = arguments[0] == "--targets"
+    build, folder = arguments[-2:]
+    build = pathlib.Path(build).resolve()
+    tests = json.loads(subprocess.check_output(["meson", "introspect", "--tests", str(build)]))
+    for test in tests:
+        program = pathlib.Path(test["cmd"][0])
+        if program.is_relative_to(build / folder):
+            print(program.relative_to(build) if want_targets else test["name"])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
