@@ -200,7 +200,7 @@ bool PosixFile::is_resident(Position position, std::int64_t length) {
 }
 
 bool PosixFile::is_resident_by_reading(Position position, std::int64_t length) {
-  std::array<std::byte, 16 * 1024> discarded;
+  std::array<std::byte, 8 * 1024> discarded;  // on the small stack of a fiber
   for (std::int64_t done = 0; done < length;) {
     const auto piece = static_cast<std::size_t>(std::min<std::int64_t>(length - done, discarded.size()));
     const ReadOutcome read = read_fully(system_, descriptor_.get(), MutableBytes(discarded).first(piece),

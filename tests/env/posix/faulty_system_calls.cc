@@ -1,0 +1,188 @@
+#include "posix/faulty_system_calls.h"
+
+#include <algorithm>
+
+namespace booblik::env {
+
+void FaultySystemCalls::inject(Fault fault) {
+  const std::lock_guard lock(mutex_);
+  faults_.push_back(fault);
+}
+
+void FaultySystemCalls::heal() {
+  const std::lock_guard lock(mutex_);
+  faults_.clear();
+}
+
+std::int64_t FaultySystemCalls::count(Call call) const {
+  const std::lock_guard lock(mutex_);
+  return counts_[static_cast<std::size_t>(call)];
+}
+
+FaultySystemCalls::Outcome FaultySystemCalls::next(Call call) {
+  const std::lock_guard lock(mutex_);
+  ++counts_[static_cast<std::size_t>(call)];
+  Outcome outcome;
+  for (Fault& fault : faults_) {
+    if (fault.call != call || fault.times <= 0) {
+      continue;
+    }
+    if (fault.skip > 0) {
+      --fault.skip;
+      continue;
+    }
+    fault.skip = fault.every - 1;
+    --fault.times;
+    if (fault.result != 0) {
+      outcome.instead = fault.result;
+      return outcome;
+    }
+    outcome.max_bytes = std::min(outcome.max_bytes, fault.max_bytes);
+  }
+  return outcome;
+}
+
+SystemCalls::Value FaultySystemCalls::open(const std::string& path, int flags, mode_t mode) {
+  const Outcome outcome = next(Call::open);
+  return outcome.instead ? *outcome.instead : SystemCalls::open(path, flags, mode);
+}
+
+SystemCalls::Value FaultySystemCalls::preadv2(int descriptor, const iovec* parts, int count,
+                                              std::int64_t position, int flags) {
+  if (before_disk_call) {
+    before_disk_call(Call::preadv2, flags);
+  }
+  const Outcome outcome = next(Call::preadv2);
+  if (outcome.instead) {
+    return *outcome.instead;
+  }
+  iovec shorter = parts[0];
+  shorter.iov_len = std::min(shorter.iov_len, outcome.max_bytes);
+  return shorter.iov_len < parts[0].iov_len ? SystemCalls::preadv2(descriptor, &shorter, 1, position, flags)
+                                            : SystemCalls::preadv2(descriptor, parts, count, position, flags);
+}
+
+SystemCalls::Value FaultySystemCalls::pwritev(int descriptor, const iovec* parts, int count,
+                                              std::int64_t position) {
+  const Outcome outcome = next(Call::pwritev);
+  if (outcome.instead) {
+    return *outcome.instead;
+  }
+  iovec shorter = parts[0];
+  shorter.iov_len = std::min(shorter.iov_len, outcome.max_bytes);
+  return shorter.iov_len < parts[0].iov_len ? SystemCalls::pwritev(descriptor, &shorter, 1, position)
+                                            : SystemCalls::pwritev(descriptor, parts, count, position);
+}
+
+SystemCalls::Value FaultySystemCalls::fdatasync(int descriptor) {
+  if (before_disk_call) {
+    before_disk_call(Call::fdatasync, 0);
+  }
+  const Outcome outcome = next(Call::fdatasync);
+  return outcome.instead ? *outcome.instead : SystemCalls::fdatasync(descriptor);
+}
+
+SystemCalls::Value FaultySystemCalls::fsync(int descriptor) {
+  const Outcome outcome = next(Call::fsync);
+  return outcome.instead ? *outcome.instead : SystemCalls::fsync(descriptor);
+}
+
+SystemCalls::Value FaultySystemCalls::ftruncate(int descriptor, std::int64_t size) {
+  const Outcome outcome = next(Call::ftruncate);
+  return outcome.instead ? *outcome.instead : SystemCalls::ftruncate(descriptor, size);
+}
+
+SystemCalls::Value FaultySystemCalls::getdents(int directory, MutableBytes into) {
+  const Outcome outcome = next(Call::getdents);
+  return outcome.instead ? *outcome.instead : SystemCalls::getdents(directory, into);
+}
+
+SystemCalls::Value FaultySystemCalls::mkdir(const std::string& path, mode_t mode) {
+  const Outcome outcome = next(Call::mkdir);
+  return outcome.instead ? *outcome.instead : SystemCalls::mkdir(path, mode);
+}
+
+SystemCalls::Value FaultySystemCalls::rename(const std::string& from, const std::string& to) {
+  const Outcome outcome = next(Call::rename);
+  return outcome.instead ? *outcome.instead : SystemCalls::rename(from, to);
+}
+
+SystemCalls::Value FaultySystemCalls::unlink(const std::string& path) {
+  const Outcome outcome = next(Call::unlink);
+  return outcome.instead ? *outcome.instead : SystemCalls::unlink(path);
+}
+
+SystemCalls::Value FaultySystemCalls::flock(int descriptor, int operation) {
+  const Outcome outcome = next(Call::flock);
+  return outcome.instead ? *outcome.instead : SystemCalls::flock(descriptor, operation);
+}
+
+SystemCalls::Value FaultySystemCalls::cachestat(int descriptor, std::int64_t position, std::int64_t length,
+                                                CacheStatistics* into) {
+  const Outcome outcome = next(Call::cachestat);
+  return outcome.instead ? *outcome.instead : SystemCalls::cachestat(descriptor, position, length, into);
+}
+
+SystemCalls::Value FaultySystemCalls::socket(int family, int type) {
+  const Outcome outcome = next(Call::socket);
+  return outcome.instead ? *outcome.instead : SystemCalls::socket(family, type);
+}
+
+SystemCalls::Value FaultySystemCalls::accept4(int descriptor, sockaddr* address, socklen_t* length,
+                                              int flags) {
+  const Outcome outcome = next(Call::accept4);
+  return outcome.instead ? *outcome.instead : SystemCalls::accept4(descriptor, address, length, flags);
+}
+
+SystemCalls::Value FaultySystemCalls::connect(int descriptor, const sockaddr* address, socklen_t length) {
+  const Outcome outcome = next(Call::connect);
+  return outcome.instead ? *outcome.instead : SystemCalls::connect(descriptor, address, length);
+}
+
+SystemCalls::Value FaultySystemCalls::recv(int descriptor, MutableBytes into, int flags) {
+  const Outcome outcome = next(Call::recv);
+  return outcome.instead ? *outcome.instead : SystemCalls::recv(descriptor, into, flags);
+}
+
+SystemCalls::Value FaultySystemCalls::sendmsg(int descriptor, const msghdr* message, int flags) {
+  const Outcome outcome = next(Call::sendmsg);
+  if (outcome.instead) {
+    return *outcome.instead;
+  }
+  iovec shorter = message->msg_iov[0];
+  shorter.iov_len = std::min(shorter.iov_len, outcome.max_bytes);
+  if (shorter.iov_len == message->msg_iov[0].iov_len) {
+    return SystemCalls::sendmsg(descriptor, message, flags);
+  }
+  msghdr first{};
+  first.msg_iov = &shorter;
+  first.msg_iovlen = 1;
+  return SystemCalls::sendmsg(descriptor, &first, flags);
+}
+
+SystemCalls::Value FaultySystemCalls::sendfile(int socket, int file, std::int64_t position,
+                                               std::size_t length) {
+  const Outcome outcome = next(Call::sendfile);
+  return outcome.instead ? *outcome.instead
+                         : SystemCalls::sendfile(socket, file, position, std::min(length, outcome.max_bytes));
+}
+
+SystemCalls::Value FaultySystemCalls::epoll_wait(int epoll, std::span<epoll_event> events, Duration timeout) {
+  const Outcome outcome = next(Call::epoll_wait);
+  return outcome.instead ? *outcome.instead : SystemCalls::epoll_wait(epoll, events, timeout);
+}
+
+SystemCalls::Value FaultySystemCalls::write(int descriptor, Bytes from) {
+  const Outcome outcome = next(Call::write);
+  return outcome.instead ? *outcome.instead : SystemCalls::write(descriptor, from);
+}
+
+SystemCalls::Value FaultySystemCalls::get_descriptor_limit(rlimit* into) {
+  const Value result = SystemCalls::get_descriptor_limit(into);
+  if (pretended_limit_) {
+    into->rlim_cur = static_cast<rlim_t>(*pretended_limit_);
+  }
+  return result;
+}
+
+}  // namespace booblik::env
