@@ -14,6 +14,7 @@
 namespace booblik::cli {
 namespace {
 
+constexpr std::string_view kDefault = "default";
 constexpr std::string_view kVariablePrefix = "BOOBLIK_";
 constexpr std::array<std::string_view, 1> kCommandVariables = {"BOOBLIK_BROKER"};
 
@@ -36,7 +37,7 @@ std::string suggest_key(const std::string& key) {
 // Applies one source after the other, the weakest first, and collects what is wrong.
 class Configurator {
  public:
-  Configurator() { configuration_.sources.assign(settings().size(), "default"); }
+  Configurator() { configuration_.sources.assign(settings().size(), std::string(kDefault)); }
 
   void apply_file(const ConfigurationSources::File& file) {
     const Properties properties = parse_properties(file.text);
@@ -154,25 +155,32 @@ std::expected<Configuration, std::vector<std::string>> configure(const Configura
   return configurator.finish();
 }
 
-std::string describe(const Configuration& configuration) {
+std::string describe(const Configuration& configuration, Shown shown) {
+  constexpr std::array<std::string_view, 4> kEssential = {"bind.address", "port", "data.dir", "topics"};
+  constexpr std::size_t kWidestValue = 40;  // a longer one pushes its own source aside, not everyone's
   struct Row {
     std::string key;
     std::string value;
+    std::string source;
   };
   std::vector<Row> rows;
   std::size_t key_width = 0;
   std::size_t value_width = 0;
-  constexpr std::size_t kWidestValue = 40;  // a longer one pushes its own source aside, not everyone's
-  for (const Setting& setting : settings()) {
+  for (std::size_t i = 0; i < settings().size(); ++i) {
+    const Setting& setting = settings()[i];
+    const std::string& source = configuration.sources[i];
+    if (shown == Shown::essential && source == kDefault &&
+        std::ranges::find(kEssential, setting.name) == kEssential.end()) {
+      continue;
+    }
     rows.push_back(
-        {setting.key(), setting.has_effect() ? setting.value(configuration.options) : "(no effect)"});
+        {setting.key(), setting.has_effect() ? setting.value(configuration.options) : "(no effect)", source});
     key_width = std::max(key_width, rows.back().key.size());
     value_width = std::max(value_width, std::min(rows.back().value.size(), kWidestValue));
   }
   std::string out;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    out += fmt::format("{:<{}}  {:<{}}  {}\n", rows[i].key, key_width, rows[i].value, value_width,
-                       configuration.sources[i]);
+  for (const Row& row : rows) {
+    out += fmt::format("{:<{}}  {:<{}}  {}\n", row.key, key_width, row.value, value_width, row.source);
   }
   return out;
 }

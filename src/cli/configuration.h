@@ -42,7 +42,12 @@ inline constexpr std::size_t kProblemsMax = 100;
 // BOOBLIK_* variables that are not settings of the broker: commands read them.
 [[nodiscard]] bool is_command_variable(std::string_view variable);
 
-// For --print-config: every key, its value and its source, a line each.
-[[nodiscard]] std::string describe(const Configuration& configuration);
+enum class Shown {
+  all,        // for --print-config
+  essential,  // where it listens and writes, and what is not the default
+};
+
+// Keys, values and their sources, a line each.
+[[nodiscard]] std::string describe(const Configuration& configuration, Shown shown);
 
 }  // namespace booblik::cli

@@ -116,12 +116,21 @@ TEST(Configure, BoundsWhatItReports) {
 TEST(Describe, ShowsEveryKeyValueAndSource) {
   const auto configuration = configure(file("booblik.retention.millis=7d\n"));
   ASSERT_TRUE(configuration);
-  const std::string text = describe(*configuration);
+  const std::string text = describe(*configuration, Shown::all);
   for (const Setting& setting : settings()) {
     EXPECT_NE(text.find(setting.key() + " "), std::string::npos) << setting.key();
   }
   EXPECT_NE(text.find("604800000 (7 d)"), std::string::npos) << text;
   EXPECT_NE(text.find("  file booblik.properties:1\n"), std::string::npos) << text;
+}
+
+TEST(Describe, ShowsAtStartWhatMattersAndWhatWasSet) {
+  const auto configuration = configure(file("booblik.retention.millis=7d\n"));
+  ASSERT_TRUE(configuration);
+  const std::string text = describe(*configuration, Shown::essential);
+  EXPECT_NE(text.find("booblik.data.dir "), std::string::npos);
+  EXPECT_NE(text.find("booblik.retention.millis "), std::string::npos);
+  EXPECT_EQ(text.find("booblik.limit.connections"), std::string::npos);
 }
 
 }  // namespace
