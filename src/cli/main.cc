@@ -1,6 +1,7 @@
 #include <exception>
 #include <iostream>
 
+#include "cli/bench/bench.h"
 #include "cli/command.h"
 #include "cli/version.h"
 
@@ -13,6 +14,7 @@ int run(int argc, char** argv) {
       "`booblik COMMAND --help` has the options and examples of a command.\n"
       "Exit codes: 0 ok, 1 refused, 2 wrong usage or configuration, 3 no connection.");
   booblik::cli::Commands commands(program);
+  booblik::cli::add_bench(commands);
   booblik::cli::add_version(commands);
   return static_cast<int>(commands.run(argc, argv));
 }

@@ -37,8 +37,8 @@ class PartitionWriter {
     std::int64_t staged_bytes_max = 16LL * 1024 * 1024;  // then has_room() says no
     std::int64_t group_bytes_max = 1024LL * 1024;
     // What nobody has asked a barrier for is synced after so much, so long, or so many bytes.
-    std::optional<std::int64_t> flush_every_records;
-    std::optional<Duration> flush_every;
+    std::optional<std::int64_t> flush_every_records = std::nullopt;
+    std::optional<Duration> flush_every = std::nullopt;
     std::int64_t flush_every_bytes = 64LL * 1024 * 1024;
   };
 
