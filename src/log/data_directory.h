@@ -37,7 +37,7 @@ class DataDirectory {
   [[nodiscard]] virtual const std::vector<std::unique_ptr<PartitionLog>>& partitions() const = 0;
 
   // Replaces the checkpoint file by what the partitions vouch for now: written, synced, renamed, directory
-  // synced. Losing it costs the next start time, never data. Parks.
+  // synced. Losing it costs the next start time, never data. One caller at a time. Parks.
   virtual Result<void> write_checkpoint() = 0;
 
  protected:

@@ -9,11 +9,19 @@ namespace booblik::log {
 
 void SegmentIndex::add(const IndexEntry& entry) {
   const std::int64_t distance = entry.offset - base_;
-  BOOBLIK_CHECK(distance >= 0 && entry.position >= next_due_, "index entries ascend");
+  BOOBLIK_CHECK(ascends(entry), "index entries ascend");
   next_due_ = entry.position + std::max<std::int64_t>(interval_bytes_, 1);
   if (distance <= std::numeric_limits<std::uint32_t>::max()) {
     entries_.push_back({entry.position.value(), static_cast<std::uint32_t>(distance), entry.crc});
   }
+}
+
+bool SegmentIndex::ascends(const IndexEntry& entry) const {
+  if (entries_.empty()) {
+    return entry.offset >= base_ && entry.position >= Position();
+  }
+  const IndexEntry last = unpack(entries_.back());
+  return entry.offset > last.offset && entry.position > last.position;
 }
 
 void SegmentIndex::drop_from(Position position) {

@@ -30,10 +30,15 @@ class SegmentIndex {
 
   [[nodiscard]] Offset base() const { return base_; }
 
+  [[nodiscard]] std::int64_t interval_bytes() const { return interval_bytes_; }
+
   // Records that begin below this position need no entry.
   [[nodiscard]] Position next_due() const { return next_due_; }
 
-  // Adds a record at or above next_due(). A record more than 2^32 behind the base is left out: finding it
+  // Whether `entry` lies behind all others.
+  [[nodiscard]] bool ascends(const IndexEntry& entry) const;
+
+  // Adds an entry that ascends (checked). A record more than 2^32 behind the base is left out: finding it
   // takes a longer walk.
   void add(const IndexEntry& entry);
 

@@ -134,6 +134,11 @@ class PartitionLog {
   // What may be vouched for after a restart: only what sync() has covered.
   [[nodiscard]] virtual PartitionCheckpoint checkpoint() const = 0;
 
+  // Writes down the index of what checkpoint() covers in the active segment, so that the next start does not
+  // read it. Call it before checkpoint(), one at a time. A failure costs the next start time and nothing
+  // else. May park.
+  virtual void persist_index() {}
+
  protected:
   PartitionLog() = default;
 };

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "base/time.h"
 #include "env/disk.h"
+#include "log/append_times.h"
 #include "log/index.h"
 #include "log/segment_files.h"
 
@@ -30,15 +30,6 @@ struct DamagedRange {
 // The damaged ranges of a segment ascend and do not touch. Past so many the last one is stretched over what
 // comes after.
 inline constexpr std::size_t kDamagedRangesMax = 1000;
-
-// When the records of a segment were appended: as wall time for the next run, and on the clock that does not
-// jump for this one.
-struct AppendTimes {
-  WallTime first_wall;  // 0: not known
-  WallTime last_wall;
-  Instant first;
-  Instant last;
-};
 
 // Offsets [first, end) are served from here; positions below `bytes` are records (or known damage).
 struct Segment {
@@ -64,6 +55,8 @@ struct Segment {
   std::shared_ptr<SegmentIndex>
       index;  // of the active segment, and until the index file is complete; else null
 
+  std::int64_t name_generation = 0;       // PartitionLog's count of name changes when it was made
+  bool pinned = false;                    // counted by SegmentFiles::pin
   bool index_file_complete = false;       // it has its summary
   bool index_file_busy = false;           // somebody is writing it
   std::size_t index_entries_written = 0;  // the entries in it

@@ -1,0 +1,172 @@
+#include "log/examine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "log/index_file.h"
+#include "log/scan.h"
+
+namespace booblik::log {
+namespace {
+
+Examined take_summary(const Examination& examination, Segment& segment) {
+  const SegmentSummary& summary = *examination.found.summary;
+  segment.end = summary.end;
+  segment.bytes = summary.bytes;
+  segment.synced_bytes = summary.bytes;
+  segment.damage = summary.damage;
+  segment.index_file_complete = true;
+  segment.index.reset();
+  return {
+      .stopped_at = summary.bytes == summary.file_bytes ? RecordState::end_of_file : RecordState::unwritten,
+      .file = nullptr};
+}
+
+// Whether the headers lead from the last entry of the index in front of the recovery point exactly to it.
+// Then neither of the two is wrong, and what is below it need not be read.
+bool index_leads_to(const RecoveryPoint& point, env::File& file, const SegmentIndex& index) {
+  constexpr std::int64_t kWalkBlockBytes = 16 * 1024;
+  if (index.size() == 0) {
+    return false;
+  }
+  const IndexEntry last = index[index.size() - 1];
+  SegmentReader reader(file, point.position.value(), kWalkBlockBytes);
+  Position position = last.position;
+  Offset offset = last.offset;
+  while (position < point.position) {
+    const auto record = reader.peek(position);
+    const bool sound = record && record->state == RecordState::intact &&
+                       (position != last.position || record->header.crc == last.crc);
+    if (!sound) {
+      return false;
+    }
+    position += record->header.record_bytes();
+    offset += 1;
+  }
+  return offset == point.offset;
+}
+
+std::vector<Anchor> anchors_of(const SegmentIndex* index, const RecoveryPoint* point) {
+  std::vector<Anchor> anchors;
+  for (std::size_t i = 0; index != nullptr && i < index->size(); ++i) {
+    const IndexEntry entry = (*index)[i];
+    anchors.push_back({entry.offset, entry.position, entry.crc});
+  }
+  if (point != nullptr) {
+    std::erase_if(anchors, [&](const Anchor& anchor) { return anchor.position >= point->position; });
+    anchors.push_back({point->offset, point->position, std::nullopt});
+  }
+  return anchors;
+}
+
+class Scanner {
+ public:
+  Scanner(const Examination& examination, Segment& segment) : examination_(examination), segment_(segment) {}
+
+  Result<Examined> run() {
+    auto file = examination_.context.files.open_to_write(segment_.file);
+    if (!file) {
+      return std::unexpected(std::move(file.error()));
+    }
+    auto known = load_index();
+    if (!known) {
+      return std::unexpected(std::move(known.error()));
+    }
+    auto result = scan_segment(**file, request(**file, *known), *segment_.index);
+    if (!result) {
+      return std::unexpected(std::move(result.error()));
+    }
+    note(*result);
+    return Examined{.stopped_at = result->stopped_at, .file = std::move(*file)};
+  }
+
+ private:
+  Result<std::optional<IndexFile>> load_index() {
+    if (!examination_.found.has_index_file) {
+      return std::nullopt;
+    }
+    return read_index_file(examination_.context.disk, examination_.index_path, segment_.base,
+                           segment_.index->interval_bytes(), segment_.file_bytes);
+  }
+
+  ScanRequest request(env::File& file, std::optional<IndexFile>& known) {
+    const RecoveryPlan& plan = examination_.plan;
+    const bool has_point = plan.point_is_in(examination_.found);
+    ScanRequest request{.file_bytes = segment_.file_bytes,
+                        .offset = segment_.base,
+                        .position = Position(),
+                        .ends_from = plan.line,
+                        .expected_end = examination_.successor,
+                        .anchors = {},
+                        .progress = [this](std::int64_t bytes) { examination_.progress.add(bytes); }};
+    if (!request.expected_end && plan.line > segment_.base) {
+      request.expected_end = plan.line;
+    }
+    if (has_point && known && begin_at_point(file, *known)) {
+      request.offset = plan.point->offset;
+      request.position = plan.point->position;
+      return request;
+    }
+    // An index that does not lead to the recovery point is not believed about anything.
+    request.anchors =
+        anchors_of(known && !has_point ? &known->index : nullptr, has_point ? &*plan.point : nullptr);
+    ++examination_.report.indexes_rebuilt;
+    examination_.context.probe.hit("recovery rebuilt an index");
+    return request;
+  }
+
+  bool begin_at_point(env::File& file, IndexFile& known) {
+    const RecoveryPoint& point = *examination_.plan.point;
+    const std::size_t entries = known.index.size();
+    known.index.drop_from(point.position);
+    if (!index_leads_to(point, file, known.index)) {
+      return false;
+    }
+    if (known.index.size() == entries && !known.summary) {
+      segment_.index_file_bytes = known.valid_bytes;
+      segment_.index_entries_written = entries;
+    }
+    *segment_.index = std::move(known.index);
+    scanned_from_ = point.position;
+    return true;
+  }
+
+  void note(ScanResult& result) {
+    segment_.end = result.end;
+    segment_.bytes = result.end_position.value();
+    segment_.synced_bytes = segment_.bytes;
+    segment_.damage = std::move(result.damage);
+    ++examination_.report.segments_scanned;
+    examination_.report.bytes_scanned += result.end_position - scanned_from_;
+  }
+
+  const Examination& examination_;
+  Segment& segment_;
+  Position scanned_from_;
+};
+
+void date(const Examination& examination, Segment& segment) {
+  WallTime first;
+  WallTime last;
+  if (examination.found.summary) {
+    first = examination.found.summary->first_append;
+    last = examination.found.summary->last_append;
+  } else if (examination.checkpoint && examination.checkpoint->segment_base == segment.base) {
+    first = examination.checkpoint->first_append;
+    last = examination.checkpoint->last_append;
+  }
+  segment.times = appended_at(examination.context.clock, first, last);
+}
+
+}  // namespace
+
+Result<Examined> examine_segment(const Examination& examination, Segment& segment) {
+  segment.file_bytes = examination.found.file_bytes;
+  date(examination, segment);
+  if (examination.found.summary_fits()) {
+    return take_summary(examination, segment);
+  }
+  return Scanner(examination, segment).run();
+}
+
+}  // namespace booblik::log

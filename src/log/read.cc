@@ -1,0 +1,261 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "log/index_file.h"
+#include "log/recovery_messages.h"
+#include "log/scan.h"
+#include "log/segmented_log.h"
+
+namespace booblik::log {
+namespace {
+
+// What a lookup reads at once: more than an index interval is not needed, and a larger one is walked in
+// pieces.
+constexpr std::int64_t kWalkBlockBytes = 64 * 1024;
+
+const DamagedRange* first_damage_behind(const Segment& segment, Offset offset) {
+  const auto found = std::ranges::upper_bound(segment.damage, offset, {}, &DamagedRange::to);
+  return found == segment.damage.end() ? nullptr : &*found;
+}
+
+// Where the bytes end that can be served from a record outside of damage.
+std::int64_t readable_end(const Segment& segment, Offset offset) {
+  const DamagedRange* damage = first_damage_behind(segment, offset);
+  return damage == nullptr ? segment.bytes : damage->position.value();
+}
+
+// Where the walk to a record begins.
+struct WalkStart {
+  Offset offset;
+  Position position;
+  std::optional<std::uint32_t> crc;
+};
+
+WalkStart walk_start(const Segment& segment, const SegmentIndex::Neighbours& entries, Offset offset) {
+  WalkStart start{segment.base, Position(), std::nullopt};
+  if (entries.at_or_below) {
+    start = {entries.at_or_below->offset, entries.at_or_below->position, entries.at_or_below->crc};
+  }
+  // Headers do not lead through damage, so the walk begins behind it.
+  for (const DamagedRange& range : segment.damage) {
+    if (range.to <= offset && range.to > start.offset) {
+      start = {range.to, range.end, std::nullopt};
+    }
+  }
+  return start;
+}
+
+// The position of `offset`, or nullopt when the bytes are not the records that the index speaks of.
+Result<std::optional<Position>> walk(env::File& file, const WalkStart& start, Offset offset,
+                                     std::int64_t readable, std::int64_t block_bytes) {
+  if (start.position.value() >= readable) {
+    return std::nullopt;
+  }
+  SegmentReader reader(file, readable, block_bytes);
+  Position position = start.position;
+  for (Offset at = start.offset; position.value() < readable; at += 1) {
+    const auto record = reader.peek(position);
+    if (!record) {
+      return std::unexpected(record.error());
+    }
+    const bool fits = record->state == RecordState::intact &&
+                      (at != start.offset || record->header.crc == start.crc.value_or(record->header.crc));
+    if (!fits) {
+      return std::nullopt;
+    }
+    if (at == offset) {
+      return position;
+    }
+    position += record->header.record_bytes();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::unexpected<Error> SegmentedLog::out_of_range(Offset offset) const {
+  return fail(ErrorCode::offset_out_of_range,
+              fmt::format("{}: offset {} lies outside of {}..{}", id_.to_string(), offset.value(),
+                          start_offset().value(), end_offset_.value()));
+}
+
+std::unexpected<Error> SegmentedLog::damaged(const Segment& segment, Offset offset) const {
+  return fail(ErrorCode::damaged,
+              fmt::format("{}: offset {} lies in a damaged or missing part of the log, at or behind {}",
+                          id_.to_string(), offset.value(), segment_file_name(segment.base)));
+}
+
+const std::shared_ptr<Segment>& SegmentedLog::segment_of(Offset offset) const {
+  const auto above =
+      std::ranges::upper_bound(segments_, offset, {}, [](const auto& segment) { return segment->first; });
+  BOOBLIK_CHECK(above != segments_.begin(), "the offset is not below the start of the log");
+  return *std::prev(above);
+}
+
+Result<Slice> SegmentedLog::read(Offset from, std::int64_t max_bytes) {
+  if (from < start_offset() || from > end_offset_) {
+    return out_of_range(from);
+  }
+  if (from == end_offset_) {
+    return Slice{.high_watermark = end_offset_, .file = nullptr, .position = {}};
+  }
+  const auto segment = segment_of(from);
+  auto place = locate(*segment, from);
+  if (segment->file.removed()) {
+    return out_of_range(from);
+  }
+  if (!place) {
+    return std::unexpected(std::move(place.error()));
+  }
+  const std::int64_t there = readable_end(*segment, from) - place->position.value();
+  return Slice{.high_watermark = end_offset_,
+               .file = std::move(place->file),
+               .position = place->position,
+               .bytes = std::min(max_bytes, there)};
+}
+
+Result<PartitionLog::Available> SegmentedLog::available(Offset from) {
+  if (from < start_offset() || from > end_offset_) {
+    return out_of_range(from);
+  }
+  if (from == end_offset_) {
+    // A segment with no room for a record is as good as sealed: what comes next begins another.
+    const std::int64_t room = options_.segment_capacity_bytes - active().bytes;
+    return Available{.bytes_now = 0,
+                     .bytes_ever = room > kRecordHeaderBytes ? room : options_.segment_capacity_bytes};
+  }
+  const auto segment = segment_of(from);
+  const auto place = locate(*segment, from);
+  if (segment->file.removed()) {
+    return out_of_range(from);
+  }
+  if (!place) {
+    return std::unexpected(place.error());
+  }
+  const std::int64_t now = readable_end(*segment, from);
+  const bool grows = !segment->sealed && now == segment->bytes;
+  const std::int64_t ever = grows ? std::max(now, options_.segment_capacity_bytes) : now;
+  return Available{.bytes_now = now - place->position.value(), .bytes_ever = ever - place->position.value()};
+}
+
+// A lookup that meets other bytes than it should has the index made anew once; what cannot be found then is
+// damage.
+Result<SegmentedLog::Place> SegmentedLog::locate(Segment& segment, Offset offset) {
+  auto file = segment.handle != nullptr ? Result<std::shared_ptr<env::File>>(segment.handle)
+                                        : context_.files.get(segment.file);
+  if (!file) {
+    return std::unexpected(std::move(file.error()));
+  }
+  auto index = index_of(segment, **file);
+  for (const bool may_rebuild : {true, false}) {
+    if (!index) {
+      return std::unexpected(std::move(index.error()));
+    }
+    const DamagedRange* damage = first_damage_behind(segment, offset);
+    if (offset >= segment.end || (damage != nullptr && damage->from <= offset)) {
+      return damaged(segment, offset);
+    }
+    const auto entries = (*index)->find(offset);
+    const WalkStart start = walk_start(segment, entries, offset);
+    const std::int64_t distance =
+        (entries.above ? entries.above->position.value() : segment.bytes) - start.position.value();
+    auto position = walk(**file, start, offset, readable_end(segment, offset),
+                         std::clamp<std::int64_t>(distance, 512, kWalkBlockBytes));
+    if (!position) {
+      return std::unexpected(std::move(position.error()));
+    }
+    if (*position) {
+      return Place{std::move(*file), **position};
+    }
+    if (may_rebuild) {
+      context_.probe.hit("lookup met other bytes");
+      index = rebuild_index(segment, **file);
+    }
+  }
+  return damaged(segment, offset);
+}
+
+Result<std::shared_ptr<const SegmentIndex>> SegmentedLog::index_of(Segment& segment, env::File& file) {
+  if (segment.index != nullptr) {
+    return segment.index;
+  }
+  if (auto cached = context_.indexes.find(segment.file.number())) {
+    return cached;
+  }
+  auto loaded = read_index_file(context_.disk, index_path(segment), segment.base,
+                                options_.index_interval_bytes, segment.bytes);
+  if (!loaded) {
+    return std::unexpected(std::move(loaded.error()));
+  }
+  const bool fits = *loaded && (*loaded)->summary && (*loaded)->summary->end == segment.end &&
+                    (*loaded)->summary->bytes == segment.bytes;
+  if (!fits) {
+    return rebuild_index(segment, file);
+  }
+  auto index = std::make_shared<const SegmentIndex>(std::move((*loaded)->index));
+  context_.indexes.put(segment.file.number(), index);
+  return index;
+}
+
+Result<std::shared_ptr<const SegmentIndex>> SegmentedLog::rebuild_index(Segment& segment, env::File& file) {
+  context_.probe.hit("index rebuilt while reading");
+  context_.logger.write(env::Level::warning, fmt::format("{}: making the index of {} anew", id_.to_string(),
+                                                         segment_file_name(segment.base)));
+  ScanRequest request{.file_bytes = segment.bytes,
+                      .offset = segment.base,
+                      .position = Position(),
+                      .ends_from = kNowhere,
+                      .expected_end = segment.end,
+                      .anchors = {},
+                      .progress = {}};
+  for (const DamagedRange& range : segment.damage) {
+    request.anchors.push_back({range.to, range.end, std::nullopt});
+  }
+  const Offset end = segment.end;
+  const Position bytes(segment.bytes);
+  auto index = std::make_shared<SegmentIndex>(segment.base, options_.index_interval_bytes);
+  auto result = scan_segment(file, std::move(request), *index);
+  if (!result) {
+    return std::unexpected(std::move(result.error()));
+  }
+  if (result->end < end) {
+    result->damage.push_back({result->end, end, result->end_position, bytes});
+  }
+  take_damage(segment, std::move(result->damage));
+  ++report_.indexes_rebuilt;
+  if (segment.index != nullptr) {
+    return segment.index;  // it is being added to, and was made from the records themselves
+  }
+  context_.indexes.put(segment.file.number(), index);
+  if (!segment.index_file_busy && !segment.file.removed()) {
+    segment.index_file_busy = true;
+    segment.index_file_bytes = 0;
+    const SegmentSummary summary = summarize(segment, *index);
+    std::ignore = write_index_file(context_.disk, index_path(segment), segment, *index, bytes, &summary);
+    segment.index_file_busy = false;
+  }
+  return index;
+}
+
+void SegmentedLog::take_damage(Segment& segment, std::vector<DamagedRange> damage) {
+  for (const DamagedRange& range : damage) {
+    if (std::ranges::find(segment.damage, range) != segment.damage.end()) {
+      continue;
+    }
+    const Finding finding{.outcome = Outcome::damaged_records,
+                          .file = segment_file_name(segment.base),
+                          .position = range.position,
+                          .from = range.from,
+                          .to = range.to,
+                          .bytes = range.end - range.position};
+    context_.logger.write(env::Level::error, id_.to_string() + ": " + describe(finding));
+    context_.probe.hit("damage found while reading");
+    report_.add(finding);
+  }
+  segment.damage = std::move(damage);
+}
+
+}  // namespace booblik::log

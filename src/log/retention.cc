@@ -1,0 +1,36 @@
+#include <utility>
+
+#include "log/segmented_log.h"
+
+namespace booblik::log {
+
+Result<std::int64_t> SegmentedLog::apply_retention(const RetentionLimits& limits) {
+  std::int64_t removed_segments = 0;
+  while (segments_.size() > 1 && !failure_) {
+    const auto oldest = segments_.front();
+    const bool too_many_bytes = limits.bytes && size_bytes_ - oldest->bytes >= *limits.bytes;
+    const bool too_old = limits.age && context_.clock.now() - oldest->times.last > *limits.age;
+    // What is not durable yet stays: the checkpoint must not name a segment that is gone.
+    const bool durable = oldest->unsynced_bytes() == 0 && vouched_.offset >= oldest->end;
+    if (!durable || (!too_many_bytes && !too_old)) {
+      break;
+    }
+    auto removed = context_.files.remove(oldest->file);
+    if (!removed && removed.error().code != ErrorCode::not_found) {
+      return fail("remove " + oldest->file.path(), std::move(removed.error()));
+    }
+    segments_.erase(segments_.begin());
+    size_bytes_ -= oldest->bytes;
+    context_.indexes.erase(oldest->file.number());
+    std::ignore = context_.disk.remove(index_path(*oldest));
+    context_.probe.hit("retention removed a segment");
+    ++removed_segments;
+    // One by one: if the power took a later removal and not an earlier one, the log would have a gap.
+    if (auto synced = sync_names(++names_changed_); !synced) {
+      return std::unexpected(std::move(synced.error()));
+    }
+  }
+  return removed_segments;
+}
+
+}  // namespace booblik::log

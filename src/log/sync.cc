@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "log/index_file.h"
+#include "log/segmented_log.h"
+
+namespace booblik::log {
+
+PartitionCheckpoint SegmentedLog::written_so_far() const {
+  return {.id = id_,
+          .offset = end_offset_,
+          .segment_base = active().base,
+          .position = Position(active().bytes),
+          .first_append = active().times.first_wall,
+          .last_append = active().times.last_wall};
+}
+
+Result<Offset> SegmentedLog::sync() {
+  if (failure_) {
+    return std::unexpected(*failure_);
+  }
+  PartitionCheckpoint target = written_so_far();
+  const std::int64_t names = names_changed_;
+  // Segments are synced oldest first, so those with something to sync are the last ones.
+  std::vector<std::shared_ptr<Segment>> unsynced;
+  for (const auto& segment : std::views::reverse(segments_)) {
+    if (segment->unsynced_bytes() > 0) {
+      unsynced.push_back(segment);
+    } else if (segment->sealed) {
+      break;
+    }
+  }
+  for (const auto& segment : std::views::reverse(unsynced)) {
+    if (auto synced = sync_segment(*segment); !synced) {
+      return std::unexpected(std::move(synced.error()));
+    }
+    if (segment->sealed && segment->unsynced_bytes() == 0) {
+      let_go_of_handle(*segment);
+    }
+  }
+  if (auto synced = sync_names(names); !synced) {
+    return std::unexpected(std::move(synced.error()));
+  }
+  if (target.offset >= vouched_.offset) {
+    vouched_ = std::move(target);
+  }
+  finish_index_files();
+  return vouched_.offset;
+}
+
+// Two fibers may be in here for the same segment: the one that syncs, and an append that needs its
+// descriptor.
+Result<void> SegmentedLog::sync_segment(Segment& segment) {
+  const std::int64_t bytes = segment.bytes;
+  if (segment.synced_bytes >= bytes) {
+    return {};
+  }
+  const auto handle = segment.handle;
+  if (auto synced = handle->sync_data(); !synced) {
+    return fail_log({synced.error().code, "sync " + segment.file.path() + ": " + synced.error().message});
+  }
+  if (bytes > segment.synced_bytes) {
+    // The bytes of a group that is not published yet are not counted yet.
+    const bool published = segment.base < end_offset_ || segment.sealed;
+    unsynced_bytes_ -= published ? bytes - segment.synced_bytes : 0;
+    segment.synced_bytes = bytes;
+  }
+  return {};
+}
+
+void SegmentedLog::let_go_of_handle(Segment& segment) {
+  if (segment.handle != nullptr) {
+    context_.files.keep(segment.file, std::exchange(segment.handle, nullptr));
+  }
+  if (std::exchange(segment.pinned, false)) {
+    context_.files.unpin();
+  }
+}
+
+Result<void> SegmentedLog::sync_names(std::int64_t generation) {
+  if (names_synced_ >= generation) {
+    return {};
+  }
+  if (auto synced = context_.disk.sync_directory(directory_); !synced) {
+    return fail_log({synced.error().code, "sync " + directory_ + ": " + synced.error().message});
+  }
+  names_synced_ = std::max(names_synced_, generation);
+  return {};
+}
+
+// A summary vouches for its segment, so it is written when the bytes and the name are durable, in order.
+void SegmentedLog::finish_index_files() {
+  while (!unfinished_.empty()) {
+    const auto segment = unfinished_.front();
+    const bool durable = segment->unsynced_bytes() == 0 && segment->name_generation <= names_synced_;
+    if (!durable || segment->index_file_busy) {
+      return;
+    }
+    unfinished_.pop_front();
+    if (!segment->file.removed()) {
+      finish_index_file(*segment);
+    }
+  }
+}
+
+void SegmentedLog::finish_index_file(Segment& segment) {
+  segment.index_file_busy = true;
+  const auto index = segment.index;
+  const SegmentSummary summary = summarize(segment, *index);
+  const auto written = write_index_file(context_.disk, index_path(segment), segment, *index,
+                                        Position(segment.bytes), &summary);
+  segment.index_file_busy = false;
+  if (segment.file.removed()) {
+    std::ignore = context_.disk.remove(index_path(segment));
+    return;
+  }
+  // Without the file the index is made anew when it is needed and no longer in memory.
+  segment.index_file_complete = written.has_value();
+  context_.indexes.put(segment.file.number(), index);
+  segment.index.reset();
+}
+
+void SegmentedLog::persist_index() {
+  const auto segment = segments_.back();
+  const bool has_entries = segment->index->size() > segment->index_entries_written;
+  if (!has_entries || segment->index_file_busy || vouched_.segment_base != segment->base) {
+    return;
+  }
+  segment->index_file_busy = true;
+  std::ignore = write_index_file(context_.disk, index_path(*segment), *segment, *segment->index,
+                                 vouched_.position, nullptr);
+  segment->index_file_busy = false;
+}
+
+}  // namespace booblik::log
