@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "log/index_file.h"
@@ -22,16 +21,10 @@ Result<Offset> SegmentedLog::sync() {
   }
   PartitionCheckpoint target = written_so_far();
   const std::int64_t names = names_changed_;
-  // Segments are synced oldest first, so those with something to sync are the last ones.
-  std::vector<std::shared_ptr<Segment>> unsynced;
-  for (const auto& segment : std::views::reverse(segments_)) {
-    if (segment->unsynced_bytes() > 0) {
-      unsynced.push_back(segment);
-    } else if (segment->sealed) {
-      break;
-    }
-  }
-  for (const auto& segment : std::views::reverse(unsynced)) {
+  std::vector<std::shared_ptr<Segment>> unsynced(unfinished_.begin(), unfinished_.end());
+  unsynced.push_back(segments_.back());
+  std::erase_if(unsynced, [](const auto& segment) { return segment->unsynced_bytes() == 0; });
+  for (const auto& segment : unsynced) {
     if (auto synced = sync_segment(*segment); !synced) {
       return std::unexpected(std::move(synced.error()));
     }
