@@ -10,6 +10,7 @@
 
 #include "broker/server.h"
 #include "cli/descriptors.h"
+#include "cli/process_input.h"
 #include "cli/version.h"
 #include "env/posix/environment.h"
 #include "env/posix/signals.h"
@@ -134,12 +135,16 @@ ExitCode serve(env::PosixEnvironment& posix, const Configuration& configuration)
     fail_serve(stopped.error().message);
     end_now(ExitCode::refused);
   }
+  fmt::print(stderr, "booblik serve: stopped in good order\n");
   return ExitCode::ok;
 }
 
 }  // namespace
 
 ExitCode run_broker(Configuration configuration) {
+  if (const auto writable = check_writable_directory(configuration.options.data_directory); !writable) {
+    return fail_serve(writable.error().message);
+  }
   env::SystemCalls system;
   const auto plan = plan_descriptors(env::raise_descriptor_limit(system), configuration.options);
   if (!plan) {

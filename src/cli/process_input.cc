@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string_view>
 #include <system_error>
@@ -52,6 +53,25 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
   }
   text.resize(bytes);
   return text;
+}
+
+Result<void> check_writable_directory(const std::string& directory) {
+  const std::filesystem::path path(directory);
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  const bool exists = std::filesystem::exists(status);
+  if (exists && !std::filesystem::is_directory(status)) {
+    return fail(ErrorCode::invalid,
+                fmt::format("{} is no directory; choose another data directory (--data-dir)", directory));
+  }
+  const std::filesystem::path parent = path.parent_path();
+  const std::string place = exists ? directory : parent.empty() ? "." : parent.string();
+  if (::access(place.c_str(), W_OK | X_OK) != 0 && errno != ENOENT) {
+    return fail(ErrorCode::invalid, fmt::format("user {} cannot write in {}: {}; give it the right to, or "
+                                                "choose another data directory (--data-dir)",
+                                                ::geteuid(), place, std::generic_category().message(errno)));
+  }
+  return {};
 }
 
 }  // namespace booblik::cli

@@ -17,4 +17,8 @@ namespace booblik::cli {
 // time before there is an environment.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t bytes_max);
 
+// Whether this process may make files in `directory`, or make the directory where it is missing. `invalid`
+// says who may not and what to do. Only to say it early and well: the answer may be old when it is used.
+[[nodiscard]] Result<void> check_writable_directory(const std::string& directory);
+
 }  // namespace booblik::cli

@@ -91,6 +91,7 @@ void add_serve(Commands& commands) {
            [options, &setting](const std::string& value) { options->flags.emplace_back(&setting, value); },
            help)
         ->type_name("")
+        ->take_last()  // so that a script may put its user's flags behind its own
         ->group("Settings [default; range]");
   }
 }
