@@ -3,6 +3,7 @@
 
 #include "cli/bench/bench.h"
 #include "cli/command.h"
+#include "cli/serve.h"
 #include "cli/version.h"
 
 namespace {
@@ -14,6 +15,7 @@ int run(int argc, char** argv) {
       "`booblik COMMAND --help` has the options and examples of a command.\n"
       "Exit codes: 0 ok, 1 refused, 2 wrong usage or configuration, 3 no connection.");
   booblik::cli::Commands commands(program);
+  booblik::cli::add_serve(commands);
   booblik::cli::add_bench(commands);
   booblik::cli::add_version(commands);
   return static_cast<int>(commands.run(argc, argv));

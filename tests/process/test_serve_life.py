@@ -95,29 +95,28 @@ class End(ProcessTest):
         """A peer that takes nothing of its large answers, so that a stop has somebody to wait for."""
         connection = broker.connect(receive_buffer=4096)
         connection.expect_produced(connection.send_produce("a", [os.urandom(1 << 20)]))
+        self.addCleanup(connection.close)
         for _ in range(16):
             connection.send_fetch("a", 0)
         return connection
 
     def test_a_stop_is_bounded(self) -> None:
         broker = self.serve(limit_shutdown_millis=500, limit_send_millis=60_000)
-        connection = self.stall(broker)
+        self.stall(broker)
         began = time.monotonic()
         broker.signal(signal.SIGTERM)
         broker.wait()
         self.assertLess(time.monotonic() - began, 10)
-        connection.close()
 
     def test_a_second_signal_ends_at_once(self) -> None:
         broker = self.serve(limit_shutdown_millis=60_000, limit_send_millis=60_000)
-        connection = self.stall(broker)
+        self.stall(broker)
         broker.signal(signal.SIGTERM)
         self.assertIsNotNone(broker.output.wait_for("stopping", 10))
         broker.signal(signal.SIGTERM)
         began = time.monotonic()
         self.assertEqual(broker.wait(), 1)
         self.assertLess(time.monotonic() - began, 2)
-        connection.close()
 
     def test_the_lock_goes_with_the_process(self) -> None:
         broker = self.serve()
