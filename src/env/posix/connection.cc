@@ -84,10 +84,10 @@ void PosixConnection::on_ready(std::uint32_t epoll_events) {
     writable_ = true;
     wake(sender_);
   }
+  peer_ended_ = peer_ended_ || (epoll_events & (EPOLLRDHUP | EPOLLHUP)) != 0;
   if (connecting_) {
     return;
   }
-  peer_ended_ = peer_ended_ || (epoll_events & (EPOLLRDHUP | EPOLLHUP)) != 0;
   // A hang-up of both directions without an error is the good end of a stream whose sending side we have
   // shut.
   if ((epoll_events & EPOLLERR) != 0 || ((epoll_events & EPOLLHUP) != 0 && !sending_shut_)) {

@@ -27,7 +27,7 @@ class NoProbe final : public Probe {
 class PosixEnvironment {
  public:
   struct Options {
-    StackPool::Options stacks;
+    StackPool::Options stacks = {};
     std::size_t worker_threads_max = 4;
     std::int64_t storage_descriptors = 96;  // kept for files out of the process's limit
     int listen_backlog = 1024;

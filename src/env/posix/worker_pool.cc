@@ -87,9 +87,14 @@ void WorkerPool::work_until_stopped() {
     ++running_[kind];
     lock.unlock();
     job.work();
-    reactor_.completions().post(std::move(job.done));
     lock.lock();
     --running_[kind];
+    // Idle before the result is out: who gets it and posts again at once must not start another thread.
+    ++idle_;
+    lock.unlock();
+    reactor_.completions().post(std::move(job.done));
+    lock.lock();
+    --idle_;
   }
 }
 

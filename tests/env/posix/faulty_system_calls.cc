@@ -3,6 +3,23 @@
 #include <algorithm>
 
 namespace booblik::env {
+namespace {
+
+// The front of the parts, `max_bytes` long.
+std::vector<iovec> cut(std::span<const iovec> parts, std::size_t max_bytes) {
+  std::vector<iovec> front;
+  for (const iovec& part : parts) {
+    const std::size_t length = std::min(part.iov_len, max_bytes);
+    front.push_back(iovec{part.iov_base, length});
+    max_bytes -= length;
+    if (length < part.iov_len) {
+      break;
+    }
+  }
+  return front;
+}
+
+}  // namespace
 
 void FaultySystemCalls::inject(Fault fault) {
   const std::lock_guard lock(mutex_);
@@ -56,10 +73,8 @@ SystemCalls::Value FaultySystemCalls::preadv2(int descriptor, const iovec* parts
   if (outcome.instead) {
     return *outcome.instead;
   }
-  iovec shorter = parts[0];
-  shorter.iov_len = std::min(shorter.iov_len, outcome.max_bytes);
-  return shorter.iov_len < parts[0].iov_len ? SystemCalls::preadv2(descriptor, &shorter, 1, position, flags)
-                                            : SystemCalls::preadv2(descriptor, parts, count, position, flags);
+  const std::vector<iovec> front = cut(std::span(parts, static_cast<std::size_t>(count)), outcome.max_bytes);
+  return SystemCalls::preadv2(descriptor, front.data(), static_cast<int>(front.size()), position, flags);
 }
 
 SystemCalls::Value FaultySystemCalls::pwritev(int descriptor, const iovec* parts, int count,
@@ -68,10 +83,8 @@ SystemCalls::Value FaultySystemCalls::pwritev(int descriptor, const iovec* parts
   if (outcome.instead) {
     return *outcome.instead;
   }
-  iovec shorter = parts[0];
-  shorter.iov_len = std::min(shorter.iov_len, outcome.max_bytes);
-  return shorter.iov_len < parts[0].iov_len ? SystemCalls::pwritev(descriptor, &shorter, 1, position)
-                                            : SystemCalls::pwritev(descriptor, parts, count, position);
+  const std::vector<iovec> front = cut(std::span(parts, static_cast<std::size_t>(count)), outcome.max_bytes);
+  return SystemCalls::pwritev(descriptor, front.data(), static_cast<int>(front.size()), position);
 }
 
 SystemCalls::Value FaultySystemCalls::fdatasync(int descriptor) {
@@ -149,15 +162,11 @@ SystemCalls::Value FaultySystemCalls::sendmsg(int descriptor, const msghdr* mess
   if (outcome.instead) {
     return *outcome.instead;
   }
-  iovec shorter = message->msg_iov[0];
-  shorter.iov_len = std::min(shorter.iov_len, outcome.max_bytes);
-  if (shorter.iov_len == message->msg_iov[0].iov_len) {
-    return SystemCalls::sendmsg(descriptor, message, flags);
-  }
-  msghdr first{};
-  first.msg_iov = &shorter;
-  first.msg_iovlen = 1;
-  return SystemCalls::sendmsg(descriptor, &first, flags);
+  std::vector<iovec> front = cut(std::span(message->msg_iov, message->msg_iovlen), outcome.max_bytes);
+  msghdr shorter{};
+  shorter.msg_iov = front.data();
+  shorter.msg_iovlen = front.size();
+  return SystemCalls::sendmsg(descriptor, &shorter, flags);
 }
 
 SystemCalls::Value FaultySystemCalls::sendfile(int socket, int file, std::int64_t position,
