@@ -3,7 +3,10 @@
 
 #include "cli/bench/bench.h"
 #include "cli/command.h"
+#include "cli/consume.h"
+#include "cli/produce.h"
 #include "cli/serve.h"
+#include "cli/topics.h"
 #include "cli/version.h"
 
 namespace {
@@ -16,6 +19,10 @@ int run(int argc, char** argv) {
       "Exit codes: 0 ok, 1 refused, 2 wrong usage or configuration, 3 no connection.");
   booblik::cli::Commands commands(program);
   booblik::cli::add_serve(commands);
+  booblik::cli::add_produce(commands);
+  booblik::cli::add_consume(commands);
+  booblik::cli::add_topics(commands);
+  booblik::cli::add_health(commands);
   booblik::cli::add_bench(commands);
   booblik::cli::add_version(commands);
   return static_cast<int>(commands.run(argc, argv));

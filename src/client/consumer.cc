@@ -48,9 +48,7 @@ Outcome<std::unique_ptr<Consumer>> Consumer::open(Roles roles, ConsumerOptions o
   }
   const auto index = static_cast<std::size_t>(options.partition.value());
   if (options.partition.value() < 0 || index >= topic->partitions.size()) {
-    return failed(FailureKind::invalid,
-                  fmt::format("topic '{}' has partitions 0 to {}, not {}", options.topic,
-                              topic->partitions.size() - 1, options.partition.value()));
+    return no_such_partition(options.topic, topic->partitions.size(), options.partition);
   }
   return std::unique_ptr<Consumer>(
       new Consumer(roles, std::move(options), std::move(*connection), topic->partitions[index]));
@@ -86,15 +84,15 @@ Outcome<ConsumedBatch> Consumer::follow(Deadline deadline) {
 }
 
 Outcome<ConsumedBatch> Consumer::replay() {
-  if (position_ >= end_offset()) {
+  const Offset before = position_;
+  if (before == end_offset()) {
     return ConsumedBatch{{}, position_, end_offset()};
   }
-  auto batch = poll();
+  auto batch = poll();  // beyond the end too: it says whether there is such an offset
   if (batch && batch->next > end_offset()) {
-    const auto beyond = static_cast<std::size_t>(batch->next - end_offset());
-    batch->records = batch->records.first(batch->records.size() - beyond);
-    batch->next = end_offset();
-    position_ = batch->next;
+    const std::int64_t wanted = std::max<std::int64_t>(end_offset() - before, 0);
+    batch->records = batch->records.first(static_cast<std::size_t>(wanted));
+    batch->next = position_ = before + wanted;
   }
   return batch;
 }

@@ -33,6 +33,14 @@ std::unexpected<Failure> refused(std::string_view what, wire::WireError error) {
   return failure;
 }
 
+std::unexpected<Failure> no_such_partition(std::string_view topic, std::size_t count, PartitionId asked) {
+  auto failure = failed(FailureKind::refused,
+                        fmt::format("topic '{}' has {} partition(s), numbered from 0; there is no {}", topic,
+                                    count, asked.value()));
+  failure.error().refusal = wire::WireError::unknown_topic_or_partition;
+  return failure;
+}
+
 std::string_view name_of(wire::WireError error) {
   switch (error) {
     case wire::WireError::none:

@@ -46,6 +46,10 @@ using Outcome = std::expected<T, Failure>;
 // The broker's error code, as the answer to `what`.
 [[nodiscard]] std::unexpected<Failure> refused(std::string_view what, wire::WireError error);
 
+// The refusal that the broker would answer, without asking it: the topic has partitions 0 to count - 1.
+[[nodiscard]] std::unexpected<Failure> no_such_partition(std::string_view topic, std::size_t count,
+                                                         PartitionId asked);
+
 // "OFFSET_OUT_OF_RANGE", as docs/protocol.md spells it.
 [[nodiscard]] std::string_view name_of(wire::WireError error);
 

@@ -85,8 +85,7 @@ Outcome<Ticket> Producer::send_to(PartitionId partition, Bytes value) {
                               accumulator_.payload_bytes_max()));
   }
   if (partition.value() < 0 || partition.value() >= partition_count_) {
-    return failed(FailureKind::invalid, fmt::format("topic '{}' has partitions 0 to {}, not {}",
-                                                    options_.topic, partition_count_ - 1, partition.value()));
+    return no_such_partition(options_.topic, static_cast<std::size_t>(partition_count_), partition);
   }
   if (auto room = wait_for_room(value.size()); !room) {
     return std::unexpected(std::move(room.error()));

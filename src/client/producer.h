@@ -70,9 +70,9 @@ class Producer {
   [[nodiscard]] std::int32_t partition_count() const { return partition_count_; }
 
   // Each takes a copy of `value` and returns before it is sent. Parks while buffered_bytes_max is reached.
-  // Failures: `invalid` for an empty record, one that no request can carry, or a partition that does not
-  // exist (the producer goes on); anything else is the end of this producer and will be returned by every
-  // later call.
+  // Failures: `invalid` for an empty record or one that no request can carry, `refused` for a partition that
+  // does not exist (the producer goes on); anything else is the end of this producer and will be returned by
+  // every later call.
   Outcome<Ticket> send(Bytes value);                   // round robin
   Outcome<Ticket> send_keyed(Bytes key, Bytes value);  // by the key's hash; the key itself does not travel
   Outcome<Ticket> send_to(PartitionId partition, Bytes value);

@@ -207,6 +207,11 @@ TEST_F(ConsumerTest, ReplayStopsAtTheWatermarkOfItsStart) {
     EXPECT_TRUE(values(consumer->replay()).empty());
     EXPECT_EQ(broker.requests, requests);
     EXPECT_EQ(values(consumer->poll()).size(), 10U);  // poll goes beyond
+    consumer->seek(Offset(5));
+    EXPECT_TRUE(values(consumer->replay()).empty());
+    EXPECT_EQ(consumer->position(), Offset(5));
+    consumer->seek(Offset(14));
+    EXPECT_EQ(consumer->replay().error().kind, FailureKind::log_reset);
   });
 }
 
@@ -260,9 +265,9 @@ TEST_F(ConsumerTest, UnknownTopicsAndPartitionsAreRefused) {
               wire::WireError::unknown_topic_or_partition);
     options.topic = "t";
     options.partition = PartitionId(1);
-    EXPECT_EQ(Consumer::open(world.roles, options).error().kind, FailureKind::invalid);
+    EXPECT_EQ(Consumer::open(world.roles, options).error().kind, FailureKind::refused);
     options.partition = PartitionId(-1);
-    EXPECT_EQ(Consumer::open(world.roles, options).error().kind, FailureKind::invalid);
+    EXPECT_EQ(Consumer::open(world.roles, options).error().kind, FailureKind::refused);
   });
 }
 

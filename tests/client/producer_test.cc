@@ -115,8 +115,8 @@ TEST_F(ProducerTest, RefusesWhatTheProtocolHasNoPlaceForAndGoesOn) {
     EXPECT_EQ(producer->send({}).error().kind, FailureKind::invalid);
     const std::vector<std::byte> huge(wire::kMaxRecordPayloadBytes + 1, std::byte{1});
     EXPECT_EQ(producer->send(huge).error().kind, FailureKind::invalid);
-    EXPECT_EQ(producer->send_to(PartitionId(3), as_bytes("x")).error().kind, FailureKind::invalid);
-    EXPECT_EQ(producer->send_to(PartitionId(-1), as_bytes("x")).error().kind, FailureKind::invalid);
+    EXPECT_EQ(producer->send_to(PartitionId(3), as_bytes("x")).error().kind, FailureKind::refused);
+    EXPECT_EQ(producer->send_to(PartitionId(-1), as_bytes("x")).error().kind, FailureKind::refused);
     EXPECT_TRUE(producer->send(as_bytes("fine")).has_value());
     EXPECT_TRUE(producer->close().has_value());
     EXPECT_EQ(stored(broker, 0), std::vector<std::string>{"fine"});
