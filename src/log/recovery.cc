@@ -158,9 +158,9 @@ EndsAt Recovery::ends_at(std::size_t number, const Segment& segment) const {
     return EndsAt::successor;
   }
   if (segment.end < *next) {
-    return at_line ? EndsAt::hole_at_line : EndsAt::hole_below_line;
+    return at_line && plan_.has_checkpoint ? EndsAt::hole_at_line : EndsAt::hole_below_line;
   }
-  return *next >= plan_.line ? EndsAt::overlap_at_line : EndsAt::overlap_below_line;
+  return *next >= plan_.line && plan_.has_checkpoint ? EndsAt::overlap_at_line : EndsAt::overlap_below_line;
 }
 
 Result<void> Recovery::make_durable(const SegmentFound& found, Segment& segment, env::File& file, bool cut) {

@@ -56,6 +56,7 @@ Result<RecoveryPlan> plan_recovery(env::Disk& disk, const std::string& directory
     }
   }
   std::ranges::sort(plan.segments, {}, &SegmentFound::base);
+  plan.has_checkpoint = checkpoint.has_value();
   if (checkpoint) {
     plan.point = {checkpoint->offset, checkpoint->segment_base, checkpoint->position};
   }

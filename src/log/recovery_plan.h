@@ -38,8 +38,9 @@ struct RecoveryPlan {
   std::optional<RecoveryPoint> point;  // nullopt: nothing is vouched for
   // Below the line a bad record is damage, from it on it is the end of the log (recovery_table.h). It is the
   // recovery point; without a checkpoint nobody can tell how far the log was synced, so then everything in
-  // front of the newest segment counts as vouched for.
+  // front of the newest segment counts as vouched for, and no segment is ever removed.
   Offset line;
+  bool has_checkpoint = false;
 
   // The part of a segment that has to be rewritten begins here; nullopt if there is none.
   [[nodiscard]] std::optional<Position> not_durable_from(const SegmentFound& segment, Offset end) const;
