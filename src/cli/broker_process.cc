@@ -29,9 +29,14 @@ ExitCode fail_serve(std::string_view message) {
   std::_Exit(static_cast<int>(code));
 }
 
-// What to do about a refusal, where its own sentence does not say it.
-std::string_view advice(ErrorCode code) {
-  switch (code) {
+// What to do about a refusal, where its own sentence does not say it: one that begins with a key does.
+std::string_view advice(const Error& error) {
+  if (error.message.starts_with("booblik.")) {
+    return "";
+  }
+  switch (error.code) {
+    case ErrorCode::invalid:
+      return "; choose an address of this machine (--bind-address) and a port that you may use (--port)";
     case ErrorCode::address_in_use:
       return "; stop the program that listens there, or choose another port (--port)";
     case ErrorCode::no_space:
@@ -125,7 +130,7 @@ ExitCode serve(env::PosixEnvironment& posix, const Configuration& configuration)
   StopOnSignal stop(environment.scheduler, std::move(*signals));
   auto server = broker::Server::open(environment, configuration.options);
   if (!server) {
-    return fail_serve(server.error().message + std::string(advice(server.error().code)));
+    return fail_serve(server.error().message + std::string(advice(server.error())));
   }
   print_start(configuration, **server);
   stop.stop_server(**server);

@@ -153,8 +153,8 @@ Result<void> DataDirectoryOnDisk::check_partition_count(const std::string& topic
   }
   return fail(
       ErrorCode::invalid,
-      fmt::format("topic {} has {} partitions in {} and {} in the configuration; a partition cannot be taken "
-                  "away, so write {}:{}",
+      fmt::format("booblik.topics: topic {} has {} partitions in {} and {} in the configuration; a partition "
+                  "cannot be taken away, so write {}:{}",
                   topic, on_disk, options_.path, configured, topic, on_disk));
 }
 

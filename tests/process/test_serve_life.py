@@ -60,6 +60,22 @@ class Start(ProcessTest):
                 self.assertIn(words, broker.output.text())
                 self.assertIn("--data-dir", broker.output.text())
 
+    def test_fewer_partitions_than_are_on_disk(self) -> None:
+        self.serve("orders:3").stop()
+        broker = self.serve("orders:2", expect_start=False)
+        self.assertEqual(broker.wait(), 1)
+        self.assertIn("booblik.topics", broker.output.text())
+        self.assertIn("write orders:3", broker.output.text())
+        # More is fine, and so is leaving the topic out.
+        self.assertEqual(self.serve("orders:4").stop(), 0)
+        self.assertEqual(self.serve("other:1").stop(), 0)
+
+    def test_an_address_of_another_machine(self) -> None:
+        broker = self.serve(expect_start=False, bind_address="192.0.2.1")  # RFC 5737: nobody has it
+        self.assertEqual(broker.wait(), 1)
+        self.assertIn("192.0.2.1", broker.output.text())
+        self.assertIn("--bind-address", broker.output.text())
+
     @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
     def test_a_data_directory_that_is_read_only(self) -> None:
         self.data.mkdir(mode=0o500)
