@@ -10,9 +10,11 @@ import itertools
 import socket
 import struct
 import time
-from typing import Sequence
+from typing import Callable, Sequence, TypeVar
 
 import booblik_wire as wire
+
+T = TypeVar("T")
 
 
 class Misbehaviour(Exception):
@@ -90,10 +92,10 @@ class Connection:
 
     # --- receiving ---
 
-    def _receive_some(self, what: str) -> bool:
-        """False at the end of the stream."""
+    def receive_some(self, what: str, most: int = 1 << 20) -> bool:
+        """Takes what has come, for a later answer; waits for a byte. False at the end of the stream."""
         try:
-            data = self._socket.recv(1 << 20)
+            data = self._socket.recv(most)
         except TimeoutError as error:
             raise Misbehaviour(f"{what}: nothing came within {self.timeout:g} s") from error
         except OSError as error:
@@ -103,7 +105,7 @@ class Connection:
 
     def _take(self, count: int, what: str) -> bytes:
         while len(self._received) < count:
-            if not self._receive_some(what):
+            if not self.receive_some(what):
                 raise Closed(f"{what}: the broker closed the connection ({len(self._received)} of {count} bytes came)")
         taken = bytes(self._received[:count])
         del self._received[:count]
@@ -141,7 +143,7 @@ class Connection:
     def expect_end(self, what: str = "the end of the connection") -> None:
         """The broker closes, in good order or by reset, and answers nothing more."""
         try:
-            while self._receive_some(what):
+            while self.receive_some(what):
                 pass
         except Closed:
             pass
@@ -154,12 +156,13 @@ class Connection:
         decoded(wire.decode_metadata, body)
 
     def answered(self, seconds: float) -> bool:
-        """Whether bytes come within the time."""
+        """Whether something comes within the time: bytes or the end."""
         if self._received:
             return True
         self._socket.settimeout(seconds)
         try:
-            return self._receive_some("waiting")
+            self.receive_some("waiting")
+            return True
         except Closed:
             return True
         except Misbehaviour:
@@ -221,7 +224,7 @@ class Connection:
         self._socket.close()
 
 
-def decoded(decode, body):  # type: ignore[no-untyped-def]
+def decoded(decode: Callable[[bytes], T], body: bytes) -> T:
     try:
         return decode(body)
     except (wire.WireError, UnicodeDecodeError) as error:

@@ -20,7 +20,7 @@ import threading
 import time
 import unittest
 from pathlib import Path
-from typing import Callable, Sequence
+from typing import IO, Callable, Sequence
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "conformance"))
@@ -52,14 +52,14 @@ def test_directory() -> Path:
 class Lines:
     """What a process prints, collected by a thread; a reader may wait for a line."""
 
-    def __init__(self, stream) -> None:  # type: ignore[no-untyped-def]
+    def __init__(self, stream: IO[bytes]) -> None:
         self._changed = threading.Condition()
         self._lines: list[str] = []
         self._ended = False
         self._thread = threading.Thread(target=self._collect, args=(stream,), daemon=True)
         self._thread.start()
 
-    def _collect(self, stream) -> None:  # type: ignore[no-untyped-def]
+    def _collect(self, stream: IO[bytes]) -> None:
         for raw in stream:
             with self._changed:
                 self._lines.append(raw.decode(errors="replace").rstrip("\n"))
@@ -136,6 +136,7 @@ class Broker:
             env=environment,
             cwd=data.parent,
         )
+        assert self.process.stdout is not None
         self.output = Lines(self.process.stdout)
         self.host, self.port = "127.0.0.1", 0
         if expect_start:
@@ -226,9 +227,9 @@ class ProcessTest(unittest.TestCase):
         faulthandler.cancel_dump_traceback_later()
 
     def _failed(self) -> bool:
-        result = self._outcome.result if getattr(self, "_outcome", None) else None  # type: ignore[attr-defined]
-        problems = [*result.failures, *result.errors] if result else []
-        return any(test is self or getattr(test, "test_case", None) is self for test, _ in problems) or not self._outcome.success  # type: ignore[attr-defined]
+        # Python 3.11 keeps this private, and another version may not have it.
+        outcome = getattr(self, "_outcome", None)
+        return outcome is not None and not outcome.success
 
 
 def wait_until(condition: Callable[[], bool], what: str, seconds: float = 20.0) -> None:

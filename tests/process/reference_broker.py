@@ -312,15 +312,19 @@ class Session:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    # The flags of `booblik serve`, so that BOOBLIK_PROGRAM may name this file for tests that need no disk.
+    parser.add_argument("serve", nargs="?", choices=["serve"])
+    parser.add_argument("--bind-address", choices=["127.0.0.1"])
+    parser.add_argument("--data-dir", help="has no effect")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--topics", default="default:1")
-    parser.add_argument("--segment-bytes", type=int, default=512 << 20)
+    parser.add_argument("--segment-capacity-bytes", type=int, default=512 << 20)
     parser.add_argument("--broken", default="")
     options = parser.parse_args()
     topics = {name: int(count) for name, count in (one.split(":") for one in options.topics.split(","))}
-    broken = frozenset(filter(None, options.broken.split(",")))
+    broken: frozenset[str] = frozenset(filter(None, options.broken.split(",")))
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
-    broker = ReferenceBroker(topics, port=options.port, segment_bytes=options.segment_bytes, broken=broken)
+    broker = ReferenceBroker(topics, port=options.port, segment_bytes=options.segment_capacity_bytes, broken=broken)
     print(f"booblik listening on 127.0.0.1:{broker.port}", flush=True)
     signal.sigwait({signal.SIGTERM, signal.SIGINT})
     broker.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import unittest
@@ -27,7 +28,7 @@ class ConformanceProgram(harness.ProcessTest):
         return subprocess.run([sys.executable, str(KIT), *arguments], capture_output=True, text=True, timeout=60)
 
     def test_a_sound_broker_passes(self) -> None:
-        done = self.run_kit(self.reference("--segment-bytes=4096"), "--segment-bytes=4096", "--topic=orders", "--only=fetch.*")
+        done = self.run_kit(self.reference("--segment-capacity-bytes=4096"), "--segment-bytes=4096", "--topic=orders", "--only=fetch.*")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("ok   fetch.segment-end", done.stdout)
         self.assertIn("0 failed", done.stdout)
@@ -82,7 +83,7 @@ class Harness(harness.ProcessTest):
             held = connection.send_fetch("default", 0, max_wait_ms=30_000)
             with broker.connect() as other:
                 other.metadata()
-            broker.signal(harness.signal.SIGTERM)
+            broker.signal(signal.SIGTERM)
             self.assertEqual(connection.expect_fetched(held).payload, b"")
             connection.expect_end()
         self.assertEqual(broker.wait(), 0)

@@ -9,7 +9,8 @@ import socket
 import time
 import unittest
 
-from harness import Broker, Connection, ProcessTest, wait_until
+from harness import Broker, ProcessTest, wait_until
+from booblik_socket import Connection
 
 
 class Start(ProcessTest):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-import harness  # also makes conformance importable
+import harness  # first: it makes conformance importable
 import booblik_wire as wire
 from booblik_wire import Code, WireError
 
@@ -51,6 +51,16 @@ class Frames(unittest.TestCase):
             "0002" "6162" "00000003" "0000000000000007" "00000009" "0000000b" "00000005",
         )
         self.assertEqual(wire.metadata_body(["ab"]).hex(), "00000001" "0002" "6162")
+
+    def test_the_worked_exchange_of_the_protocol_page_holds(self) -> None:
+        page = (harness.ROOT / "docs" / "protocol.md").read_text()
+        example = page.split("## A worked exchange", 1)[1].split("\n## ", 1)[0]
+        blocks = [block.split("```")[0] for block in example.split("```\n")[1::2]]
+        frames = [bytes.fromhex("".join(line[:27] for line in block.splitlines())) for block in blocks]
+        self.assertEqual(frames[0], wire.request(wire.PRODUCE, 1, 7, wire.produce_body("default", 0, 1, [b"hi"])))
+        answer = wire.decode_response(frames[1][4:])
+        self.assertEqual(len(frames[1]), 4 + int.from_bytes(frames[1][:4], "big"))
+        self.assertEqual((answer.correlation_id, wire.decode_produced(answer.body)), (7, wire.Produced(0, 1)))
 
     def test_a_response_is_read_strictly(self) -> None:
         read = wire.decode_response(bytes.fromhex("00000005" "0000" "ff"))
