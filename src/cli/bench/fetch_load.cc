@@ -45,14 +45,47 @@ class Reader {
   [[nodiscard]] const FetchReport& counts() const { return counts_; }
 
  private:
-  Result<void> fetch() {
-    const Deadline deadline(environment_.clock.now() + std::chrono::seconds(10));
+  // Where the log starts now: retention may have moved it.
+  Result<void> rewind() {
     std::vector<std::byte> request;
-    wire::encode_fetch(request, static_cast<std::int32_t>(counts_.requests), load_.topic, partition_, next_,
-                       load_.max_bytes, std::chrono::milliseconds(0), 0);
-    const std::array<Bytes, 1> parts{Bytes(request)};
-    if (const auto sent = connection_->send(parts, deadline); !sent) {
-      return std::unexpected(sent.error());
+    const std::array<std::string_view, 1> topics{load_.topic};
+    wire::encode_metadata(request, correlation_id_, topics);
+    if (auto got = exchange(request); !got) {
+      return got;
+    }
+    const auto answer = wire::decode_metadata_response(frame_);
+    const auto partition = static_cast<std::size_t>(partition_.value());
+    if (!answer || answer->size() != 1 || answer->front().partitions.size() <= partition) {
+      return fail(ErrorCode::invalid,
+                  fmt::format("the broker has no partition {} of {}", partition, load_.topic));
+    }
+    next_ = answer->front().partitions[partition].log_start;
+    return {};
+  }
+
+  Result<void> fetch() {
+    if (!next_) {
+      return rewind();
+    }
+    std::vector<std::byte> request;
+    wire::encode_fetch(request, correlation_id_, load_.topic, partition_, *next_, load_.max_bytes,
+                       std::chrono::milliseconds(0), 0);
+    if (auto got = exchange(request); !got) {
+      return got;
+    }
+    return take_answer();
+  }
+
+  // Sends one request and receives its whole answer into `frame_`; an error code is an error.
+  Result<void> exchange(Bytes request) {
+    const Deadline deadline(environment_.clock.now() + std::chrono::seconds(10));
+    while (!request.empty()) {
+      const std::array<Bytes, 1> parts{request};
+      const auto sent = connection_->send(parts, deadline);
+      if (!sent) {
+        return std::unexpected(sent.error());
+      }
+      request = request.subspan(*sent);
     }
     std::array<std::byte, wire::kFrameLengthBytes> length{};
     if (auto got = receive_all(length, deadline); !got) {
@@ -66,7 +99,16 @@ class Reader {
     if (auto got = receive_all(frame_, deadline); !got) {
       return got;
     }
-    return take_answer();
+    const auto header = wire::decode_response_header(frame_);
+    if (!header || header->correlation_id != correlation_id_) {
+      return fail(ErrorCode::invalid, header ? "an answer came out of order" : header.error().reason);
+    }
+    ++correlation_id_;
+    if (header->error != wire::WireError::none) {
+      return fail(ErrorCode::invalid,
+                  fmt::format("the broker answered with error code {}", static_cast<int>(header->error)));
+    }
+    return {};
   }
 
   Result<void> receive_all(MutableBytes to, Deadline deadline) {
@@ -84,12 +126,6 @@ class Reader {
   }
 
   Result<void> take_answer() {
-    const auto header = wire::decode_response_header(frame_);
-    if (!header || header->error != wire::WireError::none) {
-      return fail(ErrorCode::invalid, header ? fmt::format("the broker answered with error code {}",
-                                                           static_cast<int>(header->error))
-                                             : header.error().reason);
-    }
     const auto answer = wire::decode_fetch_response(frame_);
     if (!answer) {
       return fail(ErrorCode::invalid, answer.error().reason);
@@ -101,7 +137,7 @@ class Reader {
 
   Result<void> count_records(Bytes payload) {
     if (payload.empty()) {
-      next_ = Offset(0);
+      next_.reset();  // the end of the log: start again
     }
     ByteReader reader(payload);
     while (const auto size = reader.read<std::int32_t>()) {
@@ -112,9 +148,9 @@ class Reader {
         break;
       }
       if (load_.verify && crc32c(*record) != *crc) {
-        return fail(ErrorCode::damaged, fmt::format("offset {} has a wrong checksum", next_.value()));
+        return fail(ErrorCode::damaged, fmt::format("offset {} has a wrong checksum", next_->value()));
       }
-      next_ += 1;
+      *next_ += 1;
       ++counts_.records;
     }
     return {};
@@ -125,7 +161,8 @@ class Reader {
   const PartitionId partition_;
   std::unique_ptr<env::Connection> connection_;
   std::vector<std::byte> frame_;
-  Offset next_;
+  std::optional<Offset> next_;  // none: at the start of the log
+  std::int32_t correlation_id_ = 0;
   FetchReport counts_;
 };
 
