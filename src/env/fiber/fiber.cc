@@ -79,6 +79,18 @@ void Fiber::unwind() {
   BOOBLIK_CHECK(ended_, "a body that is unwound ends");
 }
 
+void Fiber::abandon() {
+  BOOBLIK_CHECK(!running_, "a body cannot abandon itself");
+  if (ended_) {
+    return;
+  }
+  // Both would be destroyed with what they refer to; made anew over themselves they forget it.
+  std::construct_at(&context_);
+  std::construct_at(&body_);
+  ended_ = true;
+  release_stack();
+}
+
 boost::context::fiber Fiber::run(boost::context::fiber resumer) noexcept {
   context_ = std::move(resumer);
   after_switch(self_, resumer_);

@@ -37,7 +37,11 @@ class Fiber {
   // process.
   void unwind();
 
-  // The body has returned or was unwound; the stack is back in the pool.
+  // Ends a body without running it any further: no destructor runs, and the stack goes back as it is. What the
+  // body owned is the caller's to clean up; only a simulator that drops a whole process at once can.
+  void abandon();
+
+  // The body has returned, was unwound or abandoned; the stack is back in the pool.
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] bool unwinding() const { return unwinding_; }
 

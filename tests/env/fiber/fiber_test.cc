@@ -167,6 +167,30 @@ TEST_F(FiberTest, DestructionUnwindsASuspendedBodyAndDropsAnUnstartedOne) {
   EXPECT_EQ(stacks_.live(), 0U);
 }
 
+TEST_F(FiberTest, AnAbandonedBodyRunsNoDestructorAndGivesItsStackBack) {
+  int destroyed = 0;
+  bool went_on = false;
+  for (int round = 0; round < 10; ++round) {
+    std::unique_ptr<Fiber> fiber;
+    fiber = std::make_unique<Fiber>(stacks_, [&] {
+      const CountsDestruction local(destroyed);
+      fiber->suspend();
+      went_on = true;
+    });
+    fiber->resume();
+    fiber->abandon();
+    EXPECT_TRUE(fiber->ended());
+    EXPECT_EQ(stacks_.live(), 0U);
+  }
+  Fiber unstarted(stacks_, [&] { went_on = true; });
+  unstarted.abandon();
+  EXPECT_EQ(destroyed, 0);
+  EXPECT_FALSE(went_on);
+  Fiber next(stacks_, [] { use_stack(16 * 1024); });
+  next.resume();
+  EXPECT_EQ(stacks_.idle(), 1U) << "the stack of an abandoned body is as good as any";
+}
+
 TEST_F(FiberTest, TheWholeStackIsUsable) {
   StackPool small(StackPool::Options{.stack_bytes = 256 * 1024, .idle_stacks_max = 1});
   std::size_t frames = 0;

@@ -1,0 +1,208 @@
+#include "sim/disk_device.h"
+
+#include <utility>
+
+namespace booblik::sim {
+namespace {
+
+const Latency& latency_of(const DiskOptions& options, DiskOperation operation) {
+  switch (operation) {
+    case DiskOperation::read:
+      return options.read;
+    case DiskOperation::write:
+    case DiskOperation::truncate:
+      return options.write;
+    case DiskOperation::sync:
+    case DiskOperation::sync_directory:
+      return options.sync;
+    default:
+      return options.names;
+  }
+}
+
+}  // namespace
+
+const char* to_text(DiskOperation operation) {
+  switch (operation) {
+    case DiskOperation::open:
+      return "open";
+    case DiskOperation::create_directory:
+      return "create directory";
+    case DiskOperation::list:
+      return "list";
+    case DiskOperation::rename:
+      return "rename";
+    case DiskOperation::remove:
+      return "remove";
+    case DiskOperation::sync_directory:
+      return "sync directory";
+    case DiskOperation::lock:
+      return "lock";
+    case DiskOperation::read:
+      return "read";
+    case DiskOperation::write:
+      return "write";
+    case DiskOperation::truncate:
+      return "truncate";
+    case DiskOperation::sync:
+      return "sync";
+  }
+  return "?";
+}
+
+DiskDevice::DiskDevice(DiskOptions options, std::uint64_t seed, SimScheduler& scheduler, ProbeCounts& probes)
+    : options_(std::move(options)),
+      scheduler_(scheduler),
+      probes_(probes),
+      files_(options_.capacity_bytes, options_.guarantees),
+      latency_(random_stream(seed, "disk latency")),
+      faults_(random_stream(seed, "disk faults")),
+      partial_(random_stream(seed, "disk partial effects")),
+      power_(random_stream(seed, "disk power loss")),
+      rot_(random_stream(seed, "disk rot")) {}
+
+void DiskDevice::set_faults(const DiskOptions& options) {
+  const DiskOptions before = options_;
+  options_ = options;
+  options_.guarantees = before.guarantees;
+  options_.capacity_bytes = before.capacity_bytes;
+}
+
+Duration DiskDevice::draw_duration(DiskOperation operation) {
+  const Latency& latency = latency_of(options_, operation);
+  Duration duration(between(latency_, latency.low.count(), latency.high.count()));
+  if (happens(latency_, latency.tail_odds)) {
+    duration *= latency.tail_factor;
+  }
+  if (happens(latency_, options_.slow_spell_odds)) {
+    probes_.hit("sim.disk.slow_spell");
+    slow_until_ = scheduler_.now() + options_.slow_spell;
+  }
+  if (scheduler_.now() < slow_until_) {
+    duration *= options_.slow_factor;
+  }
+  if (happens(latency_, options_.hang_odds)) {
+    probes_.hit("sim.disk.hang");
+    duration += options_.hang;
+  }
+  return duration;
+}
+
+void DiskDevice::draw_faults(DiskOperation operation, Verdict& verdict) {
+  switch (operation) {
+    case DiskOperation::open:
+      verdict.too_many_files = happens(faults_, options_.too_many_files_odds);
+      verdict.no_space = happens(faults_, options_.no_space_odds);
+      break;
+    case DiskOperation::read:
+      verdict.error = happens(faults_, options_.read_error_odds);
+      break;
+    case DiskOperation::write:
+      verdict.error = happens(faults_, options_.write_error_odds);
+      verdict.no_space = happens(faults_, options_.no_space_odds);
+      break;
+    case DiskOperation::truncate:
+      verdict.error = happens(faults_, options_.write_error_odds);
+      break;
+    case DiskOperation::sync:
+      verdict.error = happens(faults_, options_.sync_error_odds) || std::exchange(fail_next_sync_, false);
+      break;
+    case DiskOperation::sync_directory:
+      verdict.error = happens(faults_, options_.directory_sync_error_odds);
+      break;
+    default:
+      verdict.error = happens(faults_, options_.name_error_odds);
+      break;
+  }
+}
+
+void DiskDevice::apply_script(DiskOperation operation, Verdict& verdict) {
+  using Kind = ScriptedFault::Kind;
+  for (const ScriptedFault& fault : options_.script) {
+    if (fault.operation != operations_) {
+      continue;
+    }
+    switch (fault.kind) {
+      case Kind::error:
+        verdict.error = true;
+        verdict.sync_failure = fault.sync_failure;
+        break;
+      case Kind::no_space:
+        verdict.no_space = operation == DiskOperation::write || operation == DiskOperation::open;
+        break;
+      case Kind::too_many_files:
+        verdict.too_many_files = operation == DiskOperation::open;
+        break;
+      case Kind::hang:
+        verdict.duration += options_.hang;
+        verdict.parks = true;
+        break;
+      case Kind::power_loss_before:
+        verdict.power_loss = Crash::before;
+        break;
+      case Kind::power_loss_within:
+        verdict.power_loss = Crash::within;
+        break;
+      case Kind::power_loss_after:
+        verdict.power_loss = Crash::after;
+        break;
+      case Kind::kill_before:
+        verdict.kill = Crash::before;
+        break;
+      case Kind::kill_within:
+        verdict.kill = Crash::within;
+        break;
+      case Kind::kill_after:
+        verdict.kill = Crash::after;
+        break;
+    }
+  }
+}
+
+DiskDevice::Verdict DiskDevice::begin(DiskOperation operation) {
+  ++operations_;
+  Verdict verdict;
+  verdict.duration = draw_duration(operation);
+  switch (operation) {
+    case DiskOperation::read:
+      verdict.parks = !happens(latency_, options_.cached_read_odds);
+      break;
+    case DiskOperation::write:
+    case DiskOperation::truncate:
+      verdict.split = happens(faults_, options_.split_write_odds);
+      verdict.parks = verdict.split || !happens(latency_, options_.unparked_write_odds);
+      break;
+    case DiskOperation::open:
+    case DiskOperation::sync:
+      break;
+    default:
+      verdict.parks = options_.names_park;
+      break;
+  }
+  verdict.sync_failure = options_.sync_failure ? *options_.sync_failure
+                                               : static_cast<SyncFailure>(partial_.below(kSyncFailureKinds));
+  draw_faults(operation, verdict);
+  apply_script(operation, verdict);
+  return verdict;
+}
+
+void DiskDevice::rot(InodeNumber number) {
+  FileImage& file = files_.inode(number).file;
+  if (happens(rot_, options_.rot_lost_write_odds) && file.rot_lose_write(rot_)) {
+    probes_.hit("sim.disk.rot_lost_write");
+  }
+  if (happens(rot_, options_.rot_misdirected_odds) && file.rot_misdirect(rot_)) {
+    probes_.hit("sim.disk.rot_misdirected");
+  }
+  if (happens(rot_, options_.rot_flip_odds) && file.rot_flip(rot_)) {
+    probes_.hit("sim.disk.rot_flip");
+  }
+  files_.recharge(number);
+}
+
+void DiskDevice::lose_power() {
+  probes_.hit("sim.disk.power_loss");
+  files_.lose_power(power_, options_.power_loss);
+}
+
+}  // namespace booblik::sim

@@ -1,0 +1,33 @@
+// One number for everything that happened in a run, in order: two runs of one seed must agree on it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/crc32c.h"
+
+namespace booblik::sim {
+
+class Fingerprint {
+ public:
+  void mix(std::uint64_t value) {
+    // The finaliser of splitmix64 over a running sum.
+    state_ += value + 0x9E3779B97F4A7C15U;
+    state_ = (state_ ^ (state_ >> 30U)) * 0xBF58476D1CE4E5B9U;
+    state_ = (state_ ^ (state_ >> 27U)) * 0x94D049BB133111EBU;
+    state_ ^= state_ >> 31U;
+    ++events_;
+  }
+  void mix_bytes(Bytes bytes) { mix((std::uint64_t{crc32c(bytes)} << 32U) | (bytes.size() & 0xFFFFFFFFU)); }
+  void mix_text(std::string_view text) { mix_bytes(as_bytes(text)); }
+
+  [[nodiscard]] std::uint64_t value() const { return state_; }
+  [[nodiscard]] std::uint64_t events() const { return events_; }
+
+ private:
+  std::uint64_t state_ = 0;
+  std::uint64_t events_ = 0;
+};
+
+}  // namespace booblik::sim

@@ -1,0 +1,169 @@
+// Each fault of the disk, set exactly.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "test_world.h"
+
+namespace booblik::sim {
+namespace {
+
+using Kind = ScriptedFault::Kind;
+
+// Writes "old" durably into /file, then "new" with a sync that fails, and returns what that file says later.
+TestWorld after_failed_sync(SyncFailure failure) {
+  return TestWorld(
+      {.script = {{.operation = 6, .kind = Kind::error, .sync_failure = failure}}, .evict_odds = 0});
+}
+
+void fail_a_sync(env::Environment& environment) {
+  auto file = environment.disk.open("/file", env::OpenMode::create_new);
+  EXPECT_TRUE(write_text(**file, 0, "old"));
+  EXPECT_TRUE((*file)->sync_data());
+  EXPECT_TRUE(environment.disk.sync_directory("/"));
+  EXPECT_TRUE(write_text(**file, 0, "new"));
+  const auto synced = (*file)->sync_data();
+  ASSERT_FALSE(synced);
+  EXPECT_EQ(synced.error().code, ErrorCode::io);
+  EXPECT_TRUE((*file)->poisoned());
+}
+
+void sync_again(env::Environment& environment) {
+  auto file = environment.disk.open("/file", env::OpenMode::read_write);
+  EXPECT_TRUE((*file)->sync_data());
+}
+
+std::string after_power_loss(TestWorld& test) {
+  env::Random random(1);
+  test.machine().disk.files().lose_power(random, PowerLoss::drop_all);
+  return test.contents("/file");
+}
+
+TEST(DiskFaultsTest, ASyncThatDropsPagesLeavesThemReadable) {
+  TestWorld test = after_failed_sync(SyncFailure::dropped);
+  test.run(fail_a_sync);
+  EXPECT_EQ(test.contents("/file"), "new");
+  test.run(sync_again);
+  EXPECT_EQ(after_power_loss(test), "old") << "a second sync that succeeds proves nothing";
+}
+
+TEST(DiskFaultsTest, ASyncCanFailAndWorkLater) {
+  TestWorld test = after_failed_sync(SyncFailure::stays_dirty);
+  test.run(fail_a_sync);
+  test.run(sync_again);
+  EXPECT_EQ(after_power_loss(test), "new");
+}
+
+TEST(DiskFaultsTest, ASyncCanFailAlthoughEverythingIsDurable) {
+  TestWorld test = after_failed_sync(SyncFailure::durable_anyway);
+  test.run(fail_a_sync);
+  EXPECT_EQ(after_power_loss(test), "new");
+}
+
+TEST(DiskFaultsTest, DroppedPagesLeaveTheCacheAfterAWhile) {
+  TestWorld test({.script = {{.operation = 6, .kind = Kind::error, .sync_failure = SyncFailure::dropped}},
+                  .evict_odds = 1});
+  test.run(fail_a_sync);
+  EXPECT_EQ(test.contents("/file"), "old");
+}
+
+TEST(DiskFaultsTest, NoSpaceMayComeAfterAPartOfTheWrite) {
+  bool part = false;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    TestWorld test({.script = {{.operation = 2, .kind = Kind::no_space}}}, {}, seed);
+    test.run([](env::Environment& environment) {
+      auto file = environment.disk.open("/file", env::OpenMode::create_new);
+      const auto written = write_text(**file, 0, "a longer text");
+      ASSERT_FALSE(written);
+      EXPECT_EQ(written.error().code, ErrorCode::no_space);
+      EXPECT_FALSE((*file)->poisoned());
+      EXPECT_TRUE((*file)->truncate(0));
+      EXPECT_TRUE(write_text(**file, 0, "x"));
+    });
+    test.run([&part](env::Environment& environment) {
+      auto file = environment.disk.open("/file", env::OpenMode::read_only);
+      EXPECT_EQ((*file)->size().value_or(0), 1);
+      part = true;
+    });
+  }
+  EXPECT_TRUE(part);
+}
+
+TEST(DiskFaultsTest, OpenRunsOutOfHandles) {
+  TestWorld test({.handles_max = 2});
+  test.run([](env::Environment& environment) {
+    auto first = environment.disk.open("/a", env::OpenMode::create_new);
+    auto second = environment.disk.open("/b", env::OpenMode::create_new);
+    auto third = environment.disk.open("/c", env::OpenMode::create_new);
+    ASSERT_FALSE(third);
+    EXPECT_EQ(third.error().code, ErrorCode::too_many_files);
+    first = std::unexpected(Error{ErrorCode::io, ""});
+    EXPECT_TRUE(environment.disk.open("/c", env::OpenMode::create_new));
+  });
+}
+
+TEST(DiskFaultsTest, AReadFailsOnceInAWhile) {
+  TestWorld test({.read_error_odds = 4});
+  int failed = 0;
+  test.run([&failed](env::Environment& environment) {
+    auto file = environment.disk.open("/file", env::OpenMode::create_new);
+    std::byte byte;
+    for (int round = 0; round < 400; ++round) {
+      failed += (*file)->read_at(std::span(&byte, 1), Position(0)) ? 0 : 1;
+    }
+  });
+  EXPECT_NEAR(failed, 100, 40);
+}
+
+TEST(DiskFaultsTest, AHungOperationTakesItsTime) {
+  TestWorld test({.script = {{.operation = 2, .kind = Kind::hang}}, .hang = std::chrono::seconds(7)});
+  Duration took{0};
+  test.run([&took](env::Environment& environment) {
+    auto file = environment.disk.open("/file", env::OpenMode::create_new);
+    const Instant began = environment.clock.now();
+    EXPECT_TRUE((*file)->sync_data());
+    took = environment.clock.now() - began;
+  });
+  EXPECT_GE(took, std::chrono::seconds(7));
+}
+
+TEST(DiskFaultsTest, ASplitWriteCanBeSeenHalfDone) {
+  TestWorld test({.cached_read_odds = 1, .split_write_odds = 1});
+  bool half = false;
+  test.run([&half](env::Environment& environment) {
+    auto file = environment.disk.open("/file", env::OpenMode::create_new);
+    bool done = false;
+    const env::FiberId main = environment.scheduler.current();
+    environment.scheduler.spawn("writer", [&] {
+      EXPECT_TRUE(write_text(**file, 0, std::string(1000, 'x')));
+      done = true;
+      environment.scheduler.unpark(main);
+    });
+    while (!done) {
+      const std::int64_t size = (*file)->size().value_or(0);
+      half = half || (size > 0 && size < 1000);
+      environment.scheduler.yield();
+    }
+  });
+  EXPECT_TRUE(half);
+}
+
+// Every operation of a short workload is where the power goes: the loops of the simulator build on this.
+TEST(DiskFaultsTest, ThePowerCanGoAtEveryOperation) {
+  std::uint64_t operation = 1;
+  for (bool reached = true; reached; ++operation) {
+    TestWorld test({.power_loss = PowerLoss::drop_all, .script = {{operation, Kind::power_loss_before}}});
+    const ProcessId process = test.run([](env::Environment& environment) {
+      auto file = environment.disk.open("/file", env::OpenMode::create_new);
+      EXPECT_TRUE(write_text(**file, 0, "text"));
+      EXPECT_TRUE((*file)->sync_data());
+      EXPECT_TRUE(environment.disk.sync_directory("/"));
+    });
+    reached = test.world().state(process) == ProcessEnd::power_lost;
+    EXPECT_EQ(test.contents("/file"), reached ? "-" : "text");
+  }
+  EXPECT_EQ(operation - 2, 4U) << "operations of the workload";
+}
+
+}  // namespace
+}  // namespace booblik::sim
