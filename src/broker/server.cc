@@ -78,7 +78,9 @@ class RunningServer final : public Server {
 
   Result<void> stop() {
     const Deadline deadline = context_.after(options_.shutdown_timeout);
-    sessions_.shut_down(deadline);
+    // Peers that do not take their answers have half of the time, so that what was accepted is synced all the
+    // same.
+    sessions_.shut_down(context_.after(options_.shutdown_timeout / 2));
     bool in_time = maintenance_.stop(deadline);
     for (Topic& topic : topics_.all()) {
       for (Partition& partition : topic.partitions) {

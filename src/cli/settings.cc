@@ -151,7 +151,8 @@ constexpr std::array kSettings = {
             .unit = Unit::milliseconds,
             .min = 1,
             .max = kDay,
-            .help = "How long a stop waits for accepted requests before it ends anyway."},
+            .help = "How long a stop may take. Peers that do not take their answers are cut after half of "
+                    "it; the rest is for storage."},
     Setting{.name = "segment.mode",
             .target = NoEffect{},
             .help = "Accepted for configurations of the original; it has no effect."},

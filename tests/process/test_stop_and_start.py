@@ -66,8 +66,8 @@ class Stop(harness.ProcessTest):
         self.assertGreaterEqual(len(stored), answered)
         self.assertEqual(stored, payloads[: len(stored)])
 
-    def test_a_stop_that_waits_is_bounded(self) -> None:
-        broker = self.serve(limit_shutdown_millis=300, limit_send_millis=60_000)
+    def test_a_peer_that_takes_no_answers_keeps_nothing_from_being_synced(self) -> None:
+        broker = self.serve(limit_shutdown_millis=4000, limit_send_millis=60_000)
         with broker.connect() as writer:
             for _ in range(16):
                 writer.produce("orders", [bytes(1 << 20)])
@@ -76,7 +76,7 @@ class Stop(harness.ProcessTest):
                 stalled.send_fetch("orders", 0, wire.INT32_MAX)
             self.assertTrue(stalled.answered(20))
             broker.signal(signal.SIGTERM)
-            broker.wait(5)
+            self.assertEqual(broker.wait(6), 0)
         with self.serve().connect() as connection:
             self.assertEqual(connection.partition("orders").high_watermark, 16)
 
