@@ -190,7 +190,7 @@ Result<void> Recovery::remove_behind(std::size_t number) {
     const SegmentFound& last = plan_.segments.back();
     SegmentFile file = name_segment(last.base);
     if (auto removed = context_.files.remove(file); !removed) {
-      return removed;
+      return std::unexpected(std::move(removed.error()));
     }
     if (last.has_index_file) {
       plan_.orphan_indexes.push_back(index_file_name(last.base));

@@ -29,6 +29,9 @@ Result<std::int64_t> SegmentedLog::apply_retention(const RetentionLimits& limits
     if (auto synced = sync_names(++names_changed_); !synced) {
       return std::unexpected(std::move(synced.error()));
     }
+    if (removed) {
+      context_.files.reclaim(oldest->file, std::move(*removed));
+    }
   }
   return removed_segments;
 }

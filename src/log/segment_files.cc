@@ -6,14 +6,14 @@
 namespace booblik::log {
 namespace {
 
-// Ends a handle: an ordinary close, or, once the name is gone, a slow return of the space.
+// Ends a handle: an ordinary close, or, once the file is waste, a slow return of its space.
 struct CloseOrReclaim {
   env::Disk& disk;
-  std::shared_ptr<bool> removed;
+  std::shared_ptr<bool> is_waste;
 
   void operator()(env::File* file) const {
     std::unique_ptr<env::File> owned(file);
-    if (*removed) {
+    if (*is_waste) {
       disk.reclaim(std::move(owned));
     }
   }
@@ -22,7 +22,7 @@ struct CloseOrReclaim {
 }  // namespace
 
 SegmentFile::SegmentFile(std::uint64_t number, std::string path)
-    : number_(number), path_(std::move(path)), removed_(std::make_shared<bool>(false)) {}
+    : number_(number), path_(std::move(path)), is_waste_(std::make_shared<bool>(false)) {}
 
 SegmentFiles::SegmentFiles(env::Disk& disk, std::size_t open_max)
     : disk_(disk),
@@ -45,7 +45,7 @@ Result<std::shared_ptr<env::File>> SegmentFiles::open(SegmentFile& file, env::Op
   if (file.removed()) {
     return fail(ErrorCode::not_found, file.path() + " has been removed by retention");
   }
-  std::shared_ptr<env::File> handle(opened->release(), CloseOrReclaim{disk_, file.removed_});
+  std::shared_ptr<env::File> handle(opened->release(), CloseOrReclaim{disk_, file.is_waste_});
   file.handle_ = handle;
   return handle;
 }
@@ -79,18 +79,22 @@ void SegmentFiles::keep(SegmentFile& file, std::shared_ptr<env::File> handle) {
   }
 }
 
-Result<void> SegmentFiles::remove(SegmentFile& file) {
+Result<std::shared_ptr<env::File>> SegmentFiles::remove(SegmentFile& file) {
   auto handle = get(file);
   if (!handle && handle.error().code == ErrorCode::not_found) {
-    return std::unexpected(std::move(handle.error()));
+    return handle;
   }
-  // Without a handle (no descriptors, say) the name still goes, and the space with it at once.
-  auto removed = disk_.remove(file.path());
-  if (removed) {
-    *file.removed_ = true;
-    unused_.erase(file.number());
+  if (auto removed = disk_.remove(file.path()); !removed) {
+    return std::unexpected(std::move(removed.error()));
   }
-  return removed;
+  file.removed_ = true;
+  unused_.erase(file.number());
+  return handle ? std::move(*handle) : nullptr;
+}
+
+void SegmentFiles::reclaim(SegmentFile& file, std::shared_ptr<env::File> handle) {
+  *file.is_waste_ = true;
+  handle.reset();
 }
 
 }  // namespace booblik::log

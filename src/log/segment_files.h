@@ -24,7 +24,7 @@ class SegmentFile {
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   // Retention has taken the name away; handles still read.
-  [[nodiscard]] bool removed() const { return *removed_; }
+  [[nodiscard]] bool removed() const { return removed_; }
 
  private:
   friend class SegmentFiles;
@@ -32,7 +32,8 @@ class SegmentFile {
   std::uint64_t number_;
   std::string path_;
   std::weak_ptr<env::File> handle_;
-  std::shared_ptr<bool> removed_;  // shared with the deleter of the handle
+  bool removed_ = false;
+  std::shared_ptr<bool> is_waste_;  // what the deleter of the handle looks at
 };
 
 class SegmentFiles {
@@ -54,9 +55,13 @@ class SegmentFiles {
   // Takes a handle that need not stay open any longer.
   void keep(SegmentFile& file, std::shared_ptr<env::File> handle);
 
-  // Removes the name, with errors of Disk::remove. Readers that hold the handle go on; the space is given
-  // back in small steps once the last has gone. May park.
-  Result<void> remove(SegmentFile& file);
+  // Removes the name, with errors of Disk::remove. Readers that hold the handle go on. Returns a handle for
+  // reclaim(), or null when none could be had. May park.
+  Result<std::shared_ptr<env::File>> remove(SegmentFile& file);
+
+  // For a removal that is durable: the space is given back in small steps as soon as nobody holds the handle
+  // any more. Not earlier, because the power could bring the name back, and with it half of the bytes.
+  void reclaim(SegmentFile& file, std::shared_ptr<env::File> handle);
 
   // Sealed segments that hold their handle because they have bytes to sync count against the same bound: over
   // it, the one who appends syncs some before it rolls.
