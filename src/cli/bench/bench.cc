@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/bench/fetch_load.h"
@@ -56,16 +57,27 @@ struct Shared {
   std::string broker = "127.0.0.1:9092";
   double seconds = 5;
   double warm_up_seconds = 1;
+  bool json = false;
 };
 
 Duration from_seconds(double seconds) {
   return Duration(static_cast<std::int64_t>(seconds * 1e9));
 }
 
-void print_produce(const ProduceLoad& load, ProduceReport& report) {
+void print_produce(const ProduceLoad& load, ProduceReport& report, bool json) {
   const double seconds = std::chrono::duration<double>(report.elapsed).count();
   const double requests = static_cast<double>(report.requests) / seconds;
   const double records = requests * static_cast<double>(load.batch_records);
+  if (json) {
+    const auto micros = [&report](double share) {
+      return std::chrono::duration<double, std::micro>(report.latencies.percentile(share)).count();
+    };
+    nlohmann::json result{{"records_per_second", records}, {"requests_per_second", requests},
+                          {"p50_us", micros(0.5)},         {"p99_us", micros(0.99)},
+                          {"p999_us", micros(0.999)},      {"max_us", micros(1.0)}};
+    fmt::print("{}\n", result.dump());
+    return;
+  }
   const bool open_loop = load.requests_per_second > 0;
   fmt::print("produce: {} connections, batches of {} x {} B, acks {}, {}\n", load.connections,
              load.batch_records, load.record_bytes,
@@ -78,8 +90,15 @@ void print_produce(const ProduceLoad& load, ProduceReport& report) {
              report.latencies.to_string());
 }
 
-void print_fetch(const FetchLoad& load, const FetchReport& report) {
+void print_fetch(const FetchLoad& load, const FetchReport& report, bool json) {
   const double seconds = std::chrono::duration<double>(report.elapsed).count();
+  if (json) {
+    nlohmann::json result{{"records_per_second", static_cast<double>(report.records) / seconds},
+                          {"requests_per_second", static_cast<double>(report.requests) / seconds},
+                          {"bytes_per_second", static_cast<double>(report.bytes) / seconds}};
+    fmt::print("{}\n", result.dump());
+    return;
+  }
   fmt::print("fetch: {} connections, at most {} B an answer, checksums {}\n", load.connections,
              load.max_bytes, load.verify ? "verified" : "not verified");
   fmt::print("  {:.0f} records/s, {:.0f} requests/s, {:.1f} MiB/s over {:.1f} s\n",
@@ -102,6 +121,7 @@ void add_shared(CLI::App& app, Shared& shared) {
   app.add_option("--broker", shared.broker, "Broker to load, HOST:PORT")
       ->envname("BOOBLIK_BROKER")
       ->capture_default_str();
+  app.add_flag("--json", shared.json, "Print one JSON object instead of text");
   app.add_option("--seconds", shared.seconds, "How long to measure")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
@@ -123,12 +143,12 @@ void add_produce_load(Commands& commands) {
         if (!set_target(*load, *shared)) {
           return fail_usage("bench-produce", "--broker is HOST:PORT, for example 127.0.0.1:9092");
         }
-        return in_environment([load](env::Environment& environment) -> Result<void> {
+        return in_environment([shared, load](env::Environment& environment) -> Result<void> {
           auto report = run_produce_load(environment, *load);
           if (!report) {
             return std::unexpected(report.error());
           }
-          print_produce(*load, *report);
+          print_produce(*load, *report, shared->json);
           return {};
         });
       });
@@ -174,12 +194,12 @@ void add_fetch_load(Commands& commands) {
                      if (!set_target(*load, *shared)) {
                        return fail_usage("bench-fetch", "--broker is HOST:PORT, for example 127.0.0.1:9092");
                      }
-                     return in_environment([load](env::Environment& environment) -> Result<void> {
+                     return in_environment([shared, load](env::Environment& environment) -> Result<void> {
                        const auto report = run_fetch_load(environment, *load);
                        if (!report) {
                          return std::unexpected(report.error());
                        }
-                       print_fetch(*load, *report);
+                       print_fetch(*load, *report, shared->json);
                        return {};
                      });
                    });
