@@ -49,13 +49,14 @@ class Configurator {
       const std::string where = fmt::format("{}:{}", file.path, property.line);
       const auto [first, is_new] = first_lines.emplace(property.key, property.line);
       if (!is_new) {
-        report(fmt::format("{}: {} is already set in line {}; keep one of them", where, quoted(property.key),
-                           first->second));
+        report(fmt::format("{}: {} is already set in line {}; keep one of them", where,
+                           in_quotes(property.key), first->second));
         continue;
       }
       const Setting* setting = find_by_key(property.key);
       if (setting == nullptr) {
-        report(fmt::format("{}: unknown key {}{}", where, quoted(property.key), suggest_key(property.key)));
+        report(
+            fmt::format("{}: unknown key {}{}", where, in_quotes(property.key), suggest_key(property.key)));
         continue;
       }
       apply(*setting, property.value, setting->key(), "file " + where);

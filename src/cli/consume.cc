@@ -53,7 +53,7 @@ Result<client::Start> parse_start(std::string_view text) {
     return fail(ErrorCode::invalid,
                 fmt::format("--offset {}: write beginning, end, an offset, or -N for the last N "
                             "records of each partition",
-                            quoted(text)));
+                            in_quotes(text)));
   }
   return client::Start{before_end ? At::before_end : At::offset, *number};
 }
@@ -65,7 +65,7 @@ Result<std::optional<std::int32_t>> parse_partition(std::string_view text) {
   const auto number = parse_number<std::int32_t>(text);
   if (!number || *number < 0) {
     return fail(ErrorCode::invalid,
-                fmt::format("--partition {}: write a partition's number, or all", quoted(text)));
+                fmt::format("--partition {}: write a partition's number, or all", in_quotes(text)));
   }
   return number;
 }
@@ -74,7 +74,7 @@ Result<std::int32_t> parse_max_bytes(std::string_view text) {
   const auto bytes = parse_quantity(text, Unit::bytes);
   if (!bytes || *bytes < 1 || *bytes > wire::kMaxFetchPayloadBytes) {
     return fail(ErrorCode::invalid, fmt::format("--max-bytes {}: write a number of bytes from 1 to {}",
-                                                quoted(text), wire::kMaxFetchPayloadBytes));
+                                                in_quotes(text), wire::kMaxFetchPayloadBytes));
   }
   return static_cast<std::int32_t>(*bytes);
 }

@@ -32,7 +32,7 @@ CLI::Validator one_of(std::map<std::string, Choice> choices) {
     for (const auto& [name, choice] : choices) {
       names += (names.empty() ? "" : ", ") + name;
     }
-    return fmt::format("{} is none of {}", cli::quoted(text), names);
+    return fmt::format("{} is none of {}", cli::in_quotes(text), names);
   };
   return {choose, "", ""};
 }

@@ -131,7 +131,7 @@ client::Outcome<void> Feeder::take(Bytes record) {
   if (at == std::string_view::npos) {
     return client::failed(
         client::FailureKind::invalid,
-        fmt::format("there is no key: the delimiter {} is missing", cli::quoted(*options_.key_delimiter)));
+        fmt::format("there is no key: the delimiter {} is missing", cli::in_quotes(*options_.key_delimiter)));
   }
   const Bytes value = record.subspan(at + options_.key_delimiter->size());
   return send(record.first(at), options_.keep_key ? record : value);

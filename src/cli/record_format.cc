@@ -81,7 +81,7 @@ Result<RecordFormat> RecordFormat::parse(std::string_view text) {
     return fail(ErrorCode::invalid,
                 fmt::format("--format {}: {} at character {}; %t %p %o %s %S %x %b %% and \\n \\t "
                             "\\r \\0 \\\\ \\xNN are known",
-                            quoted(text), what, at + 1));
+                            in_quotes(text), what, at + 1));
   };
   for (std::size_t i = 0; i < text.size(); ++i) {
     const std::size_t start = i;

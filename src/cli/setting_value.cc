@@ -27,7 +27,7 @@ std::unexpected<Problems> problem(std::string sentence) {
 std::expected<std::int64_t, Problems> read_number(const Setting& setting, std::string_view text) {
   const auto number = parse_quantity(text, setting.unit);
   if (!number || *number < setting.min || *number > setting.max) {
-    return problem(fmt::format("{} is not possible; write {} ({})", quoted(text), setting.range(),
+    return problem(fmt::format("{} is not possible; write {} ({})", in_quotes(text), setting.range(),
                                unit_help(setting.unit)));
   }
   return *number;
@@ -48,7 +48,7 @@ std::expected<void, Problems> set_text(std::string& member, std::string_view tex
   }
   for (const char c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      return problem(fmt::format("{} contains a control character", quoted(text)));
+      return problem(fmt::format("{} contains a control character", in_quotes(text)));
     }
   }
   member = text;

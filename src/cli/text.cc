@@ -25,7 +25,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kShown = 80;
   std::string out = "\"";
   for (const char c : text.substr(0, kShown)) {

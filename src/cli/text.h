@@ -14,6 +14,6 @@ namespace booblik::cli {
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 
 // For messages: in double quotes, control characters as \xNN, cut after 80 bytes with "..." behind it.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string in_quotes(std::string_view text);
 
 }  // namespace booblik::cli

@@ -35,21 +35,21 @@ std::optional<std::string> add_topic(Topics& topics, std::string_view element) {
   const std::string_view name = trim(element.substr(0, colon));
   const std::string_view digits = colon == std::string_view::npos ? "" : trim(element.substr(colon + 1));
   if (const auto valid = wire::check_topic_name(name); !valid) {
-    return fmt::format("topic {}: {}", quoted(name), valid.error().message);
+    return fmt::format("topic {}: {}", in_quotes(name), valid.error().message);
   }
   const auto count = parse_count(digits);
   if (!count) {
-    return fmt::format("topic {}: {} is no partition count; write {}:1 for one partition", quoted(name),
-                       quoted(digits), name);
+    return fmt::format("topic {}: {} is no partition count; write {}:1 for one partition", in_quotes(name),
+                       in_quotes(digits), name);
   }
   const std::string last_directory = fmt::format("{}-{}", name, *count - 1);
   if (last_directory.size() > kFileNameBytesMax) {
     return fmt::format(
         "topic {}: the directory of partition {} would have a name of {} bytes; at most {} are possible",
-        quoted(name), *count - 1, last_directory.size(), kFileNameBytesMax);
+        in_quotes(name), *count - 1, last_directory.size(), kFileNameBytesMax);
   }
   if (!topics.emplace(name, *count).second) {
-    return fmt::format("topic {} is there twice; name it once", quoted(name));
+    return fmt::format("topic {} is there twice; name it once", in_quotes(name));
   }
   return std::nullopt;
 }
