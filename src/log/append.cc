@@ -207,6 +207,7 @@ void SegmentedLog::seal(const std::shared_ptr<Segment>& segment) {
 std::unexpected<Error> SegmentedLog::roll_back(Group& group, Error error) {
   context_.probe.hit("group rolled back");
   std::optional<Error> left_behind;
+  const std::int64_t names_before = names_changed_;
   while (!group.new_segments.empty()) {
     Segment& newest = *group.new_segments.back();
     let_go_of_handle(newest);
@@ -215,6 +216,10 @@ std::unexpected<Error> SegmentedLog::roll_back(Group& group, Error error) {
       left_behind = std::move(removed.error());
     }
     group.new_segments.pop_back();
+  }
+  // Durably, or the power could bring back names that the log has long grown past.
+  if (auto synced = names_changed_ > names_before ? sync_names(names_changed_) : Result<void>(); !synced) {
+    return std::unexpected(std::move(synced.error()));
   }
   active().index->drop_from(Position(active().bytes));
   if (auto cut = active().handle->truncate(active().bytes); !cut && !left_behind) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -115,7 +116,7 @@ void PartitionWriter::write_group(Group group) {
   if (appended) {
     group.fate->base = base;
     group.fate->state = GroupFate::State::written;
-    note_written(group);
+    note_written(group, std::ranges::any_of(runs, &RecordRun::starts_segment));
   } else {
     note_failed(appended.error());
     group.fate->state = GroupFate::State::failed;
@@ -129,14 +130,16 @@ void PartitionWriter::write_group(Group group) {
   progress_.notify_all();
 }
 
-void PartitionWriter::note_written(const Group& group) {
+void PartitionWriter::note_written(const Group& group, bool rolled) {
   if (std::exchange(refusing_, false)) {
     logger_.write(env::Level::info, fmt::format("{}: records are stored again", log_.id().to_string()));
   }
   if (!oldest_unsynced_) {
     oldest_unsynced_ = clock_.now();
   }
-  if (group.wants_barrier) {
+  // A roll is followed by a barrier at once: if the power went while the sealed segment is not durable and
+  // its successor is, the log would have a gap.
+  if (group.wants_barrier || rolled) {
     barrier_wanted_ = log_.end_offset();
   }
   sync_work_.notify_all();

@@ -107,7 +107,7 @@ class PartitionWriter {
   void give_back(Group& group);
   [[nodiscard]] bool sync_is_due() const;
   [[nodiscard]] Deadline next_flush() const;
-  void note_written(const Group& group);
+  void note_written(const Group& group, bool rolled);
 
   env::Scheduler& scheduler_;
   env::Clock& clock_;

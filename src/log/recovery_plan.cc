@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
+
+#include "log/segment_reader.h"
 
 namespace booblik::log {
 namespace {
@@ -11,6 +14,40 @@ void take_summary(RecoveryPlan& plan, const SegmentSummary& summary) {
   if (!plan.point || summary.end > plan.point->offset) {
     plan.point = {summary.end, summary.base, Position(summary.bytes)};
   }
+}
+
+Result<bool> holds_records(env::Disk& disk, const std::string& path, std::int64_t file_bytes) {
+  constexpr std::int64_t kBlockBytes = 64 * 1024;
+  auto file = disk.open(path, env::OpenMode::read_only);
+  if (!file) {
+    return fail("open " + path, std::move(file.error()));
+  }
+  SegmentReader reader(**file, file_bytes, kBlockBytes);
+  const auto first = reader.check(Position());
+  if (!first) {
+    return fail("read " + path, first.error());
+  }
+  return first->state == RecordState::intact;
+}
+
+// The base of the newest segment that holds a record, or of the oldest of all. Behind it there may be names
+// without content: a roll is in the directory before its records are on the disk.
+Result<Offset> newest_with_records(env::Disk& disk, const std::string& directory, const RecoveryPlan& plan) {
+  for (auto segment = plan.segments.rbegin(); segment + 1 != plan.segments.rend(); ++segment) {
+    const bool vouched = segment->summary || (plan.point && segment->base <= plan.point->offset);
+    if (vouched) {
+      return segment->base;
+    }
+    const auto holds =
+        holds_records(disk, directory + "/" + segment_file_name(segment->base), segment->file_bytes);
+    if (!holds) {
+      return std::unexpected(holds.error());
+    }
+    if (*holds) {
+      return segment->base;
+    }
+  }
+  return plan.segments.front().base;
 }
 
 }  // namespace
@@ -80,9 +117,14 @@ Result<RecoveryPlan> plan_recovery(env::Disk& disk, const std::string& directory
     }
   }
   plan.line = plan.point ? plan.point->offset : Offset();
-  if (!checkpoint && !plan.segments.empty()) {
-    plan.line = std::max(plan.line, plan.segments.back().base);
+  if (plan.segments.empty()) {
+    return plan;
   }
+  const auto newest = checkpoint ? newest_with_records(disk, directory, plan) : plan.segments.back().base;
+  if (!newest) {
+    return std::unexpected(newest.error());
+  }
+  plan.line = std::max(plan.line, *newest);
   return plan;
 }
 

@@ -36,9 +36,10 @@ struct RecoveryPlan {
   std::vector<std::string> foreign;         // names that are not ours
 
   std::optional<RecoveryPoint> point;  // nullopt: nothing is vouched for
-  // Below the line a bad record is damage, from it on it is the end of the log (recovery_table.h). It is the
-  // recovery point; without a checkpoint nobody can tell how far the log was synced, so then everything in
-  // front of the newest segment counts as vouched for, and no segment is ever removed.
+  // Below the line a bad record is damage, from it on it is the end of the log (recovery_table.h). The log
+  // ends in its newest segment, so the line is the recovery point or the base of the newest segment that
+  // holds a record, whichever is later. Without a checkpoint nobody can tell what names behind that mean, so
+  // then it is the newest segment of all, and no segment is ever removed.
   Offset line;
   bool has_checkpoint = false;
 

@@ -22,7 +22,7 @@ enum class Outcome {
   gap,              // no file holds the offsets between two segments
   overlap,          // a segment begins at an offset that an earlier one holds
   missing_log,      // the checkpoint knows the partition, but it has no segment
-  unreachable,      // a segment behind the end of the log, never vouched for
+  unreachable,      // a segment behind the end of the log that holds no record
   foreign_file,     // not a name that this broker gives
 };
 

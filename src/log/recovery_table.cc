@@ -30,8 +30,8 @@ constexpr std::array kTable{
     Row{successor, Behind::zeros, {Outcome::clean_end, Action::keep}},
     Row{successor, Behind::bytes, {Outcome::trailing_bytes, Action::keep}},
 
-    // The power went between a roll and the barrier that would have covered both segments: no FORCED answer
-    // rests on anything from here on.
+    // The power went between a roll and the barrier that would have covered both segments; the later ones are
+    // names without a record.
     Row{hole_at_line, Behind::nothing, {Outcome::torn_tail, Action::end_log}},
     Row{hole_at_line, Behind::zeros, {Outcome::torn_tail, Action::end_log}},
     Row{hole_at_line, Behind::bytes, {Outcome::torn_tail, Action::end_log}},
@@ -40,7 +40,7 @@ constexpr std::array kTable{
     Row{hole_below_line, Behind::zeros, {Outcome::gap, Action::keep}},
     Row{hole_below_line, Behind::bytes, {Outcome::damaged_records, Action::keep}},
 
-    // A segment of a group that failed and was rolled back came back with the power.
+    // The name of a group that failed and was rolled back came back with the power, without a record.
     Row{overlap_at_line, Behind::nothing, {Outcome::clean_end, Action::end_log}},
     Row{overlap_at_line, Behind::zeros, {Outcome::zero_tail, Action::end_log}},
     Row{overlap_at_line, Behind::bytes, {Outcome::torn_tail, Action::end_log}},

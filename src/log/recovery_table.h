@@ -1,9 +1,9 @@
 // The decisions of recovery as a total table: docs/disk-format.md shows the same rows, tests/log has a test
 // for each.
 //
-// The *line* is the offset below which everything was vouched for by the checkpoint or by the summaries of
-// sealed segments. Below it nothing is ever cut: what is wrong there is damage. At and above it nobody was
-// promised anything that is not found intact, so the log ends where the first record is missing.
+// The *line* is the offset below which nothing is ever cut (recovery_plan.h): what is wrong there is damage.
+// At and above it nobody was promised anything that is not found intact, so the log ends where the first
+// record is missing. Only segments that hold no record can lie behind that end.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ enum class Behind : std::uint8_t { nothing, zeros, bytes };
 enum class Action : std::uint8_t {
   keep,     // leave the file as it is
   cut,      // truncate behind the last record, sync
-  end_log,  // cut, and remove the later segments, newest first
+  end_log,  // cut, and remove the later segments, which hold no record, newest first
   seal,     // leave the file as it is and append to a new segment
 };
 

@@ -365,11 +365,11 @@ TEST_F(RecoveryTest, ANewestSegmentThatOverlapsIsNotAppendedTo) {
 
 // --- behind the recovery point: what the power left of segments that no barrier had covered ---
 
-TEST_F(RecoveryTest, ATornSegmentAboveTheRecoveryPointEndsTheLogWhateverFollows) {
+TEST_F(RecoveryTest, ATornSegmentAboveTheRecoveryPointEndsTheLogIfOnlyNamesFollow) {
   const Content torn = segment(3);
   put(0, segment(0));
   put(3, Content(torn.begin(), torn.begin() + 40));
-  put(6, segment(6));
+  put(6, zeros(30));
   put(9, {});
   vouch(4, 3, 18);
   open();
@@ -383,9 +383,24 @@ TEST_F(RecoveryTest, ATornSegmentAboveTheRecoveryPointEndsTheLogWhateverFollows)
   expect_goes_on();
 }
 
-TEST_F(RecoveryTest, AGapAboveTheRecoveryPointEndsTheLog) {
+TEST_F(RecoveryTest, ATornSegmentAboveTheRecoveryPointIsDamageIfRecordsFollow) {
+  const Content torn = segment(3);
   put(0, segment(0));
+  put(3, Content(torn.begin(), torn.begin() + 40));
   put(6, segment(6));
+  vouch(4, 3, 18);
+  open();
+  EXPECT_TRUE(world.log->recovery().damaged());
+  expect_payloads(0, 5);
+  expect_damaged(5, 6);
+  expect_payloads(6, 9);
+  expect_idempotent();
+  expect_goes_on();
+}
+
+TEST_F(RecoveryTest, AGapAboveTheRecoveryPointEndsTheLogIfOnlyANameFollows) {
+  put(0, segment(0));
+  put(6, {});
   vouch(1, 0, 18);
   open();
   EXPECT_EQ(world.log->end_offset(), Offset(3));
@@ -393,9 +408,21 @@ TEST_F(RecoveryTest, AGapAboveTheRecoveryPointEndsTheLog) {
   expect_goes_on();
 }
 
-TEST_F(RecoveryTest, AnOverlapAboveTheRecoveryPointEndsTheLog) {
+TEST_F(RecoveryTest, AGapAboveTheRecoveryPointIsReportedIfRecordsFollow) {
   put(0, segment(0));
-  put(2, encode(payload(2)));
+  put(6, segment(6));
+  vouch(1, 0, 18);
+  open();
+  EXPECT_EQ(world.outcomes(), std::set{Outcome::gap});
+  expect_payloads(0, 3);
+  expect_damaged(3, 6);
+  expect_payloads(6, 9);
+  expect_goes_on();
+}
+
+TEST_F(RecoveryTest, AnOverlapAboveTheRecoveryPointEndsTheLogIfOnlyANameFollows) {
+  put(0, segment(0));
+  put(2, {});
   vouch(1, 0, 18);
   open();
   EXPECT_EQ(world.log->end_offset(), Offset(3));
@@ -498,7 +525,7 @@ TEST_F(RecoveryTest, AStartThatFailsAnywhereHarmsNothing) {
     put(0, segment(0));
     put(3, segment(3) + zeros(30));
     put(6, Content(torn.begin(), torn.begin() + 40));
-    put(9, segment(9));
+    put(9, zeros(50));
     vouch(4, 3, 18);
   };
   prepare();

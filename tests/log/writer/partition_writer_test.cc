@@ -171,6 +171,19 @@ TEST(PartitionWriter, SyncsInTheBackgroundByRecordsByBytesAndByTime) {
   });
 }
 
+TEST(PartitionWriter, ARollIsFollowedByABarrierThoughNobodyAsksForOne) {
+  in_fiber([](env::Environment& environment) {
+    Bench bench(environment, 100);
+    EXPECT_EQ(bench.settle(bench.stage({std::string(60, 'a')})), Outcome::done);
+    EXPECT_EQ(bench.log.barriers_started, 0);
+    EXPECT_EQ(bench.settle(bench.stage({std::string(60, 'b')})), Outcome::done);
+    while (bench.log.durable_offset() < Offset(2)) {
+      bench.writer.progress().wait(Deadline::never());
+    }
+    EXPECT_EQ(bench.log.barriers_started, 1);
+  });
+}
+
 TEST(PartitionWriter, StopWritesAndSyncsWhatIsStaged) {
   in_fiber([](env::Environment& environment) {
     Bench bench(environment);
