@@ -114,7 +114,7 @@ class TornTail(harness.ProcessTest):
 
 class ManySegments(harness.ProcessTest):
     def test_thousands_of_segments_with_few_descriptors(self) -> None:
-        count = 8000 if harness.LARGE else 1500
+        count = 5000 if harness.LARGE else 1500
         payloads = [f"{number:06d}".encode().ljust(1000, b"s") for number in range(count)]
         for number, payload in enumerate(payloads):
             write_segment(self.data / "orders-0", number, [payload], preallocated=False)
