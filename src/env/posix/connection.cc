@@ -12,6 +12,14 @@
 #include "env/posix/system_error.h"
 
 namespace booblik::env {
+namespace {
+
+// A silent peer is asked after a minute, and given up two minutes after that.
+constexpr int kKeepAliveIdleSeconds = 60;
+constexpr int kKeepAliveIntervalSeconds = 20;
+constexpr int kKeepAliveProbes = 6;
+
+}  // namespace
 
 PosixConnection::PosixConnection(SocketServices& services, Descriptor socket, DescriptorBudget::Claim claim,
                                  std::string peer)
@@ -37,18 +45,27 @@ Result<void> PosixConnection::watch() {
   return {};
 }
 
-void PosixConnection::set_no_delay() {
-  const int on = 1;
-  static_cast<void>(services_.system.setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
+void PosixConnection::set_option(int level, int name, int value) {
+  // None of them is needed for correctness, so a refusal is not an error.
+  static_cast<void>(services_.system.setsockopt(socket_.get(), level, name, &value, sizeof value));
+}
+
+void PosixConnection::set_options() {
+  set_option(IPPROTO_TCP, TCP_NODELAY, 1);
+  // A peer whose machine is gone never says so; without this its connection would stay for ever.
+  set_option(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds);
+  set_option(IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalSeconds);
+  set_option(IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
 }
 
 Result<void> PosixConnection::start_accepted() {
-  set_no_delay();
+  set_options();
   return watch();
 }
 
 Result<void> PosixConnection::connect_to(const SocketAddress& address, Deadline deadline) {
-  set_no_delay();
+  set_options();
   connecting_ = true;
   std::int64_t result = services_.system.connect(socket_.get(), address.get(), address.length);
   if (result < 0 && result != -EINPROGRESS && result != -EINTR) {

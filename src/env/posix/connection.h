@@ -1,4 +1,5 @@
-// A TCP connection on the reactor.
+// A TCP connection on the reactor: without Nagle's delay, and with keep-alive probes, so that a peer whose
+// machine is gone is noticed (as a reset) within some minutes.
 #pragma once
 
 #include <functional>
@@ -65,7 +66,8 @@ class PosixConnection final : public Connection, private ReadinessHandler {
 
   void on_ready(std::uint32_t epoll_events) override;
   [[nodiscard]] Result<void> watch();
-  void set_no_delay();
+  void set_options();
+  void set_option(int level, int name, int value);
   void note_reset();
   void wake(FiberId fiber);
   [[nodiscard]] std::int64_t receive_now(MutableBytes buffer, int flags);

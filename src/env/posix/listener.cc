@@ -12,11 +12,11 @@ bool out_of_resources(std::int64_t error) {
   return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM;
 }
 
-// accept(2): errors of the connection that was waiting, not of the listener.
+// accept(2): errors of the connection that was waiting, not of the listener. Each takes one out of the
+// backlog, so going on with the next ends.
 bool lost_before_accepted(std::int64_t error) {
   return error == -ECONNABORTED || error == -EPROTO || error == -ENETDOWN || error == -ENOPROTOOPT ||
-         error == -EHOSTDOWN || error == -ENONET || error == -EHOSTUNREACH || error == -EOPNOTSUPP ||
-         error == -ENETUNREACH || error == -EPERM;
+         error == -EHOSTDOWN || error == -ENONET || error == -EHOSTUNREACH || error == -ENETUNREACH;
 }
 
 }  // namespace
