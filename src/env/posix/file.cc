@@ -72,7 +72,8 @@ Result<std::size_t> PosixFile::read_at(MutableBytes buffer, Position position) {
       return hot.bytes;
     }
     nowait_works_ = hot.error != -EOPNOTSUPP && hot.error != -ENOSYS && hot.error != -EPERM;
-  } else if (is_resident(position, static_cast<std::int64_t>(buffer.size()))) {
+  }
+  if (!nowait_works_ && is_resident(position, static_cast<std::int64_t>(buffer.size()))) {
     hot = read_fully(system_, descriptor_.get(), buffer, position, 0);
     if (hot.error == 0) {
       return hot.bytes;
