@@ -37,8 +37,8 @@ class Fiber {
   // process.
   void unwind();
 
-  // Ends a body without running it any further: no destructor runs, and the stack goes back as it is. What the
-  // body owned is the caller's to clean up; only a simulator that drops a whole process at once can.
+  // Ends a body without running it any further: no destructor runs, and the stack goes back as it is. What
+  // the body owned is the caller's to clean up; only a simulator that drops a whole process at once can.
   void abandon();
 
   // The body has returned, was unwound or abandoned; the stack is back in the pool.
