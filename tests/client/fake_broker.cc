@@ -1,6 +1,7 @@
 #include "fake_broker.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/crc32c.h"
@@ -38,9 +39,10 @@ void FakeBroker::Partition::append(Bytes payload) {
   log.insert(log.end(), payload.begin(), payload.end());
 }
 
-FakeBroker::FakeBroker(Roles roles)
+FakeBroker::FakeBroker(Roles roles, std::string host)
     : roles_(roles),
-      listener_(*roles.network.listen("virtual", 0)),
+      host_(std::move(host)),
+      listener_(*roles.network.listen(host_, 0)),
       changed_(roles.scheduler),
       fibers_(roles.scheduler) {
   fibers_.add();

@@ -33,13 +33,14 @@ class FakeBroker {
     [[nodiscard]] Offset end() const { return log_start + static_cast<std::int64_t>(positions.size()); }
   };
 
-  explicit FakeBroker(Roles roles);
+  // `host` is what the network calls this machine.
+  explicit FakeBroker(Roles roles, std::string host = "virtual");
   // Serves nobody any more. May park.
   ~FakeBroker();
   FakeBroker(const FakeBroker&) = delete;
   FakeBroker& operator=(const FakeBroker&) = delete;
 
-  [[nodiscard]] Address address() const { return {"virtual", listener_->port()}; }
+  [[nodiscard]] Address address() const { return {host_, listener_->port()}; }
   Partition& add(const std::string& topic, std::int32_t partition);
   Partition& at(const std::string& topic, std::int32_t partition) { return topics_.at(topic).at(partition); }
 
@@ -61,6 +62,7 @@ class FakeBroker {
   Partition* find(std::string_view topic, PartitionId partition);
 
   Roles roles_;
+  std::string host_;
   std::unique_ptr<env::Listener> listener_;
   std::map<std::string, std::map<std::int32_t, Partition>> topics_;
   std::vector<std::shared_ptr<env::Connection>> connections_;

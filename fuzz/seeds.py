@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Writes a seed corpus for each fuzz target: seeds.py FOLDER makes FOLDER/<target>/<name>. Standard library only."""
+
+import pathlib
+import struct
+import sys
+
+
+def crc32c(data):
+    value = 0xFFFFFFFF
+    for byte in data:
+        value ^= byte
+        for _ in range(8):
+            value = (value >> 1) ^ (0x82F63B78 if value & 1 else 0)
+    return value ^ 0xFFFFFFFF
+
+
+def framed(body):
+    return struct.pack(">i", len(body)) + body
+
+
+def name(text):
+    encoded = text.encode()
+    return struct.pack(">H", len(encoded)) + encoded
+
+
+def produce(acks, *payloads, topic="t"):
+    records = b"".join(struct.pack(">i", len(payload)) + payload for payload in payloads)
+    return struct.pack(">hhi", 1, 1, 7) + name(topic) + struct.pack(">ibi", 0, acks, len(payloads)) + records
+
+
+def fetch(version, *waiting, offset=0, max_bytes=4096):
+    body = struct.pack(">hhi", 2, version, 8) + name("t") + struct.pack(">iqi", 0, offset, max_bytes)
+    return body + b"".join(struct.pack(">i", number) for number in waiting)
+
+
+def metadata(*topics):
+    return struct.pack(">hhii", 3, 1, 9, len(topics)) + b"".join(map(name, topics))
+
+
+def record(payload):
+    return struct.pack(">iI", len(payload), crc32c(payload)) + payload
+
+
+def answer(correlation_id, body=b"", error=0):
+    return struct.pack(">ih", correlation_id, error) + body
+
+
+def metadata_answer(correlation_id, log_start, high_watermark):
+    body = struct.pack(">i", 1) + name("t") + struct.pack(">iiqq", 1, 0, log_start, high_watermark)
+    return answer(correlation_id, body)
+
+
+def fetch_answer(correlation_id, high_watermark, payload):
+    return answer(correlation_id, struct.pack(">qi", high_watermark, len(payload)) + payload)
+
+
+REQUESTS = {
+    "produce_none": produce(0, b"a"),
+    "produce_written": produce(1, b"abc", b"d" * 100),
+    "produce_forced": produce(2, b"x", topic="заказы"),
+    "fetch_v1": fetch(1),
+    "fetch_v2": fetch(2, 1000, 1),
+    "fetch_v2_clamped": fetch(2, 100_000, 4096),
+    "metadata_all": metadata(),
+    "metadata_two": metadata("a", "я"),
+    "unknown_api": struct.pack(">hhi", 9, 1, 1),
+}
+
+RECORDS = record(b"a") + record(b"bc" * 20)
+
+ANSWERS = {
+    "error": answer(1, error=5),
+    "produce": answer(1, struct.pack(">qq", 3, 5)),
+    "fetch_empty": fetch_answer(1, 9, b""),
+    "fetch_records": fetch_answer(1, 7, RECORDS),
+    "fetch_cut": fetch_answer(1, 7, RECORDS[:-1]),
+    "fetch_corrupt": fetch_answer(1, 7, RECORDS[:-1] + b"!"),
+    "metadata": metadata_answer(1, 2, 9),
+    "records": RECORDS,
+}
+
+# A consumer asks METADATA (1), then FETCH after FETCH; the first byte is the target's own.
+CONVERSATIONS = {
+    "two_fetches": [metadata_answer(1, 0, 3), fetch_answer(2, 3, RECORDS), fetch_answer(3, 3, record(b"z"))],
+    "caught_up": [metadata_answer(1, 3, 3), fetch_answer(2, 3, b"")],
+    "cut_record": [metadata_answer(1, 0, 1), fetch_answer(2, 1, RECORDS[:4])],
+    "cut_size": [metadata_answer(1, 0, 1), fetch_answer(2, 1, RECORDS[:3]), fetch_answer(3, 1, RECORDS[:8])],
+    "out_of_range": [metadata_answer(1, 0, 1), answer(2, error=2), metadata_answer(3, 0, 0)],
+    "wrong_id": [metadata_answer(2, 0, 1)],
+}
+
+NAMES = ["orders", "a.b_c-1", "заказы", "注文", "٣", "é", "𝐀", "😀", "a b", "x" * 249, "x" * 250]
+
+
+def corpora():
+    whole = {key: framed(body) for key, body in REQUESTS.items()}
+    whole["pipeline"] = b"".join(whole.values())
+    yield "request_decoder", whole
+    yield "response_decoder", ANSWERS
+    yield "topic_name", {f"name_{i}": text.encode() for i, text in enumerate(NAMES)}
+    yield "consumer", {f"{key}_{first}": bytes([first]) + b"".join(map(framed, bodies))
+                       for key, bodies in CONVERSATIONS.items() for first in (0, 15, 254)}
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    for target, seeds in corpora():
+        (folder / target).mkdir(parents=True, exist_ok=True)
+        for seed, data in seeds.items():
+            (folder / target / seed).write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()
