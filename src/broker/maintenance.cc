@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "log/recovery_report.h"
 
 namespace booblik::broker {
 
@@ -100,10 +101,32 @@ void Maintenance::write_checkpoint_if_changed() {
 
 void Maintenance::print_rates() {
   const Instant now = context_.clock.now();
-  logger_.write(env::Level::info, rate_line(last_metrics_, context_.metrics, now - last_metrics_at_));
+  logger_.write(env::Level::info,
+                rate_line(last_metrics_, context_.metrics, now - last_metrics_at_) + standing_trouble());
   last_metrics_ = context_.metrics;
   last_metrics_at_ = now;
   context_.log.flush();
+}
+
+std::string Maintenance::standing_trouble() const {
+  std::int64_t failed = 0;
+  std::int64_t damaged_offsets = 0;
+  std::string first_failed;
+  for (const auto& partition : data_.partitions()) {
+    damaged_offsets += partition->recovery().damaged_offsets;
+    if (partition->failure() && failed++ == 0) {
+      first_failed = partition->id().to_string();
+    }
+  }
+  std::string trouble;
+  if (failed > 0) {
+    trouble += fmt::format(", {} partition(s) take no writes until a restart ({}{})", failed, first_failed,
+                           failed > 1 ? ", ..." : "");
+  }
+  if (damaged_offsets > 0) {
+    trouble += fmt::format(", {} damaged offsets cannot be read", damaged_offsets);
+  }
+  return trouble;
 }
 
 }  // namespace booblik::broker

@@ -1,6 +1,9 @@
 // What a broker does by the clock: retention, the checkpoint, the rate line.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "broker/context.h"
 #include "env/logger.h"
 #include "env/sync.h"
@@ -30,6 +33,9 @@ class Maintenance {
   void apply_retention();
   void write_checkpoint_if_changed();
   void print_rates();
+  // What an operator has to act on, and would overlook in the log: ", 1 partition takes no writes
+  // (orders-0)".
+  [[nodiscard]] std::string standing_trouble() const;
 
   Context& context_;
   env::Logger& logger_;

@@ -10,6 +10,7 @@
 #include "log/chunk_pool.h"
 #include "log/data_directory.h"
 #include "log/partition_writer.h"
+#include "log/recovery_report.h"
 
 namespace booblik::broker {
 namespace {
@@ -44,6 +45,9 @@ class RunningServer final : public Server {
       lines.push_back(fmt::format("{}: offsets {}..{}, {} segment(s), {} bytes", log->id().to_string(),
                                   log->start_offset().value(), log->end_offset().value(),
                                   log->segment_count(), log->size_bytes()));
+      if (log->recovery().damaged()) {
+        lines.back() += fmt::format(", damaged: {} offsets cannot be read", log->recovery().damaged_offsets);
+      }
     }
     return lines;
   }

@@ -163,6 +163,7 @@ class Damage(harness.ProcessTest):
         path.write_bytes(before)
         for _ in range(2):
             broker = self.serve("orders:1")
+            self.assertRegex(broker.output.text(), r"orders-0: offsets 0\.\.90, .*, damaged: 1 offsets cannot be read")
             with broker.connect() as connection:
                 self.assertEqual(connection.partition("orders"), wire.Partition(0, 0, 90))
                 self.assertEqual(connection.fetch("orders", 0, wire.INT32_MAX).payload, wire.encode_records(payloads[:30]))
