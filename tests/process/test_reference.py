@@ -11,6 +11,8 @@ from rules import RULES, Outcome, Rule, Status, Target, run_rule
 TOPICS = {"orders": 3, "a": 1, "больше": 2}
 # Rules about segments need small ones, rules about large records need large ones.
 SEGMENT_SIZES = (512 << 20, 4096)
+# Some breaches are races (an answer that comes too early), which a busy machine can hide for a while.
+TRIES = 20
 
 
 def ask(rule: Rule, segment_bytes: int, broken: frozenset[str] = frozenset(), timeout: float = 20.0) -> Outcome:
@@ -35,10 +37,12 @@ class ReferenceBrokerTest(unittest.TestCase):
             if rule.slow and not harness.LARGE:
                 continue
             with self.subTest(rule.name):
-                # An answer that never comes is the breach of some: hence the short time-out.
-                broken = frozenset([rule.name])
-                caught = any(ask(rule, size, broken, timeout=0.5).status is Status.FAILED for size in SEGMENT_SIZES)
-                self.assertTrue(caught)
+                self.assertTrue(any(self.catches(rule) for _ in range(TRIES)))
+
+    def catches(self, rule: Rule) -> bool:
+        # An answer that never comes is the breach of some: hence the short time-out.
+        broken = frozenset([rule.name])
+        return any(ask(rule, size, broken, timeout=0.5).status is Status.FAILED for size in SEGMENT_SIZES)
 
 
 if __name__ == "__main__":
