@@ -96,13 +96,19 @@ class RunningServer final : public Server {
                   fmt::format("storage was not finished within {} ms (booblik.limit.shutdown.millis)",
                               options_.shutdown_timeout.count()));
     }
-    const auto checkpoint = data_->write_checkpoint();
+    if (const auto checkpoint = data_->write_checkpoint(); !checkpoint) {
+      // It is derived: a full disk makes the next start slower, not this stop a bad one.
+      environment_.logger.write(
+          env::Level::warning,
+          fmt::format("the checkpoint was not written, so the next start will read more: {}",
+                      checkpoint.error().message));
+    }
     for (const auto& log : data_->partitions()) {
       if (const auto& failure = log->failure()) {
         return fail(log->id().to_string(), *failure);
       }
     }
-    return checkpoint;
+    return {};
   }
 
   env::Environment& environment_;

@@ -32,9 +32,10 @@ class Server {
   [[nodiscard]] virtual std::vector<std::string> describe_partitions() const = 0;
 
   // Accepts connections until request_stop(), then stops in good order: held FETCHes get an empty success,
-  // accepted PRODUCEs are finished and synced, the checkpoint is written and the lock released. An error when
-  // that could not be done within Options::shutdown_timeout or storage failed: then some fibers may still be
-  // waiting for the disk, and the process should end without destroying this object. Parks.
+  // accepted PRODUCEs are finished and synced, the checkpoint is written if it can be, and the lock released.
+  // An error when storage was not finished within Options::shutdown_timeout or storage failed: then some
+  // fibers may still be waiting for the disk, and the process should end without destroying this object.
+  // Parks.
   [[nodiscard]] virtual Result<void> run() = 0;
 
   // Makes run() stop; from any fiber of this reactor, any number of times. Does not park.

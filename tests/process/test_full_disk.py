@@ -116,17 +116,31 @@ class FullDisk(harness.ProcessTest):
         with broker.connect() as connection:
             self.assertEqual(set(connection.read_all("orders", verify=False)), {payload})
 
+    def take_all_space(self) -> None:
+        with open(self.ballast, "wb", buffering=0) as file:
+            for size in (MIB, 4096, 1):
+                try:
+                    while True:
+                        file.write(bytes(size))
+                except OSError:
+                    pass
+
+    def test_a_stop_on_a_full_disk_is_a_good_one(self) -> None:
+        broker = self.serve("orders:1", segment_capacity_bytes=3 * MIB)
+        with broker.connect() as connection:
+            connection.produce("orders", [b"one", b"two"])
+        self.take_all_space()
+        self.assertEqual(broker.stop(), 0)
+        broker = self.serve("orders:1", segment_capacity_bytes=3 * MIB)
+        with broker.connect() as connection:
+            self.assertEqual(connection.read_all("orders"), [b"one", b"two"])
+
     def test_a_start_on_a_full_disk_serves_what_is_there(self) -> None:
         broker = self.serve("orders:1", segment_capacity_bytes=3 * MIB)
         with broker.connect() as connection:
             connection.produce("orders", [b"one", b"two"], ack=wire.ACK_FORCED)
         broker.kill()
-        with open(self.ballast, "wb", buffering=0) as file:
-            try:
-                while True:
-                    file.write(bytes(MIB))
-            except OSError:
-                pass
+        self.take_all_space()
         broker = self.serve("orders:1", segment_capacity_bytes=3 * MIB)
         with broker.connect() as connection:
             self.assertEqual(connection.read_all("orders"), [b"one", b"two"])
