@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import threading
 import time
@@ -82,6 +83,23 @@ class Fairness(harness.ProcessTest):
         with Hog(broker, fetch) as one, Hog(broker, fetch) as two:
             self.measure(broker, "two streams of FETCH", [one, two])
 
+    def test_beside_reads_from_the_disk(self) -> None:
+        broker = self.serve("orders:3")
+        with broker.connect() as writer:
+            for _ in range(64):
+                writer.produce("orders", [b"c" * MIB])
+            writer.produce("orders", [b"last"], ack=wire.ACK_FORCED)  # clean pages can be dropped
+
+        def fetch_cold(connection: Connection) -> int:
+            for path in (self.data / "orders-0").glob("*.log"):
+                with open(path, "rb") as file:
+                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            sent = [connection.send_fetch("orders", offset, wire.INT32_MAX) for offset in range(0, 56, 7)]
+            return sum(len(connection.expect(number)) for number in sent)
+
+        with Hog(broker, fetch_cold) as one:
+            self.measure(broker, "a stream of cold FETCH", [one])
+
     def test_beside_a_stream_of_produces(self) -> None:
         broker = self.serve(
             "orders:3", segment_capacity_bytes=16 * MIB, retention_bytes=64 * MIB, retention_check_millis=100
@@ -110,6 +128,41 @@ class Fairness(harness.ProcessTest):
 
         with Hog(broker, ask) as one:
             self.measure(broker, "a stream of METADATA", [one])
+
+    def test_barriers_are_shared_and_nobody_else_waits_for_them(self) -> None:
+        broker = self.serve("orders:1")
+        count = 300
+        with broker.connect() as connection:
+            alone = statistics.median(self.milliseconds(connection, wire.ACK_FORCED) for _ in range(20))
+            begin = time.monotonic()
+            sent = [connection.send_produce("orders", [b"shared"], ack=wire.ACK_FORCED) for _ in range(count)]
+            for number in sent:
+                connection.expect_produced(number)
+            pipelined = (time.monotonic() - begin) * 1000
+
+        print(f"FORCED one at a time {alone:.2f} ms, {count} pipelined {pipelined:.1f} ms")
+        if alone < 0.3:
+            self.skipTest("a barrier costs nothing here, so nothing can be said")
+        self.assertLess(pipelined, alone * count / 3, "pipelined FORCED requests do not share barriers")
+        self.assertTrue(any(self.written_is_faster(broker) for _ in range(3)), "WRITTEN requests wait for barriers")
+
+    def written_is_faster(self, broker: harness.Broker) -> bool:
+        def force(connection: Connection) -> int:
+            return connection.produce("orders", [b"f" * 100_000], ack=wire.ACK_FORCED).base_offset + 1
+
+        with Hog(broker, force), broker.connect() as connection:
+            pairs = [
+                (self.milliseconds(connection, wire.ACK_WRITTEN), self.milliseconds(connection, wire.ACK_FORCED))
+                for _ in range(50)
+            ]
+        written, forced = (statistics.median(column) for column in zip(*pairs))
+        print(f"beside barriers: WRITTEN {written:.2f} ms, FORCED {forced:.2f} ms")
+        return written < 0.7 * forced
+
+    def milliseconds(self, connection: Connection, ack: int) -> float:
+        begin = time.monotonic()
+        connection.produce("orders", [b"timed"], ack=ack)
+        return (time.monotonic() - begin) * 1000
 
 
 if __name__ == "__main__":
