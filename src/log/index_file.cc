@@ -231,13 +231,14 @@ Result<std::optional<IndexFile>> read_index_file(env::Disk& disk, const std::str
 
 Result<void> write_index_file(env::Disk& disk, const std::string& path, Segment& segment,
                               const SegmentIndex& index, Position below, const SegmentSummary* summary) {
-  std::size_t to = segment.index_entries_written;
+  const bool anew = segment.index_file_bytes == 0;
+  const std::size_t from = anew ? 0 : segment.index_entries_written;
+  std::size_t to = from;
   while (to < index.size() && index[to].position < below) {
     ++to;
   }
-  const bool anew = segment.index_file_bytes == 0;
   std::vector<std::byte> bytes = anew ? encode_index_header(segment.base) : std::vector<std::byte>();
-  append_entries(bytes, index, anew ? 0 : segment.index_entries_written, to);
+  append_entries(bytes, index, from, to);
   if (summary != nullptr) {
     append_summary(bytes, *summary);
   }
@@ -245,7 +246,6 @@ Result<void> write_index_file(env::Disk& disk, const std::string& path, Segment&
     return {};
   }
   const std::int64_t at = std::exchange(segment.index_file_bytes, 0);
-  const std::size_t entries_before = std::exchange(segment.index_entries_written, 0);
   auto file = disk.open(path, env::OpenMode::read_write);
   if (!file && file.error().code == ErrorCode::not_found) {
     file = disk.open(path, env::OpenMode::create_new);
@@ -262,7 +262,7 @@ Result<void> write_index_file(env::Disk& disk, const std::string& path, Segment&
     return written;
   }
   segment.index_file_bytes = at + static_cast<std::int64_t>(bytes.size());
-  segment.index_entries_written = std::max(to, entries_before);
+  segment.index_entries_written = to;
   return {};
 }
 

@@ -27,51 +27,64 @@ std::int64_t readable_end(const Segment& segment, Offset offset) {
   return damage == nullptr ? segment.bytes : damage->position.value();
 }
 
-// Where the walk to a record begins.
-struct WalkStart {
-  Offset offset;
-  Position position;
-  std::optional<std::uint32_t> crc;
+// A stretch of records between two places that are known.
+struct Stretch {
+  Anchor begin;
+  Anchor end;
 };
 
-WalkStart walk_start(const Segment& segment, const SegmentIndex::Neighbours& entries, Offset offset) {
-  WalkStart start{segment.base, Position(), std::nullopt};
+Stretch stretch_around(const Segment& segment, const SegmentIndex& index, Offset offset) {
+  const SegmentIndex::Neighbours entries = index.find(offset);
+  const auto anchor = [](const IndexEntry& entry) { return Anchor{entry.offset, entry.position, entry.crc}; };
+  Stretch stretch{{segment.base, Position(), std::nullopt},
+                  {segment.end, Position(segment.bytes), std::nullopt}};
   if (entries.at_or_below) {
-    start = {entries.at_or_below->offset, entries.at_or_below->position, entries.at_or_below->crc};
+    stretch.begin = anchor(*entries.at_or_below);
   }
-  // Headers do not lead through damage, so the walk begins behind it.
+  if (entries.above && entries.above->offset < stretch.end.offset) {
+    stretch.end = anchor(*entries.above);
+  }
+  // Headers do not lead through damage.
   for (const DamagedRange& range : segment.damage) {
-    if (range.to <= offset && range.to > start.offset) {
-      start = {range.to, range.end, std::nullopt};
+    if (range.to <= offset && range.to > stretch.begin.offset) {
+      stretch.begin = {range.to, range.end, std::nullopt};
+    }
+    if (range.from > offset && range.from < stretch.end.offset) {
+      stretch.end = {range.from, range.position, std::nullopt};
     }
   }
-  return start;
+  return stretch;
 }
 
-// The position of `offset`, or nullopt when the bytes are not the records that the index speaks of.
-Result<std::optional<Position>> walk(env::File& file, const WalkStart& start, Offset offset,
-                                     std::int64_t readable, std::int64_t block_bytes) {
-  if (start.position.value() >= readable) {
+// The position of `offset`, or nullopt when the headers do not lead from one end of the stretch exactly to
+// the other: a damaged size can lead to the header of a later record, which must not be served for this one.
+Result<std::optional<Position>> walk(env::File& file, const Stretch& stretch, Offset offset) {
+  const std::int64_t bytes = stretch.end.position - stretch.begin.position;
+  if (bytes <= 0) {
     return std::nullopt;
   }
-  SegmentReader reader(file, readable, block_bytes);
-  Position position = start.position;
-  for (Offset at = start.offset; position.value() < readable; at += 1) {
+  SegmentReader reader(file, stretch.end.position.value(),
+                       std::clamp(bytes, kRecordHeaderBytes, kWalkBlockBytes));
+  std::optional<Position> found;
+  Position position = stretch.begin.position;
+  Offset at = stretch.begin.offset;
+  while (position < stretch.end.position) {
     const auto record = reader.peek(position);
     if (!record) {
       return std::unexpected(record.error());
     }
-    const bool fits = record->state == RecordState::intact &&
-                      (at != start.offset || record->header.crc == start.crc.value_or(record->header.crc));
-    if (!fits) {
+    const bool begins_well =
+        at != stretch.begin.offset || !stretch.begin.crc || record->header.crc == *stretch.begin.crc;
+    if (record->state != RecordState::intact || !begins_well) {
       return std::nullopt;
     }
     if (at == offset) {
-      return position;
+      found = position;
     }
     position += record->header.record_bytes();
+    at += 1;
   }
-  return std::nullopt;
+  return at == stretch.end.offset ? found : std::nullopt;
 }
 
 }  // namespace
@@ -158,12 +171,7 @@ Result<SegmentedLog::Place> SegmentedLog::locate(Segment& segment, Offset offset
     if (offset >= segment.end || (damage != nullptr && damage->from <= offset)) {
       return damaged(segment, offset);
     }
-    const auto entries = (*index)->find(offset);
-    const WalkStart start = walk_start(segment, entries, offset);
-    const std::int64_t distance =
-        (entries.above ? entries.above->position.value() : segment.bytes) - start.position.value();
-    auto position = walk(**file, start, offset, readable_end(segment, offset),
-                         std::clamp<std::int64_t>(distance, 512, kWalkBlockBytes));
+    auto position = walk(**file, stretch_around(segment, **index, offset), offset);
     if (!position) {
       return std::unexpected(std::move(position.error()));
     }
@@ -172,7 +180,7 @@ Result<SegmentedLog::Place> SegmentedLog::locate(Segment& segment, Offset offset
     }
     if (may_rebuild) {
       context_.probe.hit("lookup met other bytes");
-      index = rebuild_index(segment, **file);
+      index = rebuild_index(segment, **file, index->get());
     }
   }
   return damaged(segment, offset);
@@ -193,14 +201,15 @@ Result<std::shared_ptr<const SegmentIndex>> SegmentedLog::index_of(Segment& segm
   const bool fits = *loaded && (*loaded)->summary && (*loaded)->summary->end == segment.end &&
                     (*loaded)->summary->bytes == segment.bytes;
   if (!fits) {
-    return rebuild_index(segment, file);
+    return rebuild_index(segment, file, nullptr);
   }
   auto index = std::make_shared<const SegmentIndex>(std::move((*loaded)->index));
   context_.indexes.put(segment.file.number(), index);
   return index;
 }
 
-Result<std::shared_ptr<const SegmentIndex>> SegmentedLog::rebuild_index(Segment& segment, env::File& file) {
+Result<std::shared_ptr<const SegmentIndex>> SegmentedLog::rebuild_index(Segment& segment, env::File& file,
+                                                                        const SegmentIndex* known) {
   context_.probe.hit("index rebuilt while reading");
   context_.logger.write(env::Level::warning, fmt::format("{}: making the index of {} anew", id_.to_string(),
                                                          segment_file_name(segment.base)));
@@ -211,9 +220,13 @@ Result<std::shared_ptr<const SegmentIndex>> SegmentedLog::rebuild_index(Segment&
                       .expected_end = segment.end,
                       .anchors = {},
                       .progress = {}};
+  for (std::size_t i = 0; known != nullptr && i < known->size() && (*known)[i].offset < segment.end; ++i) {
+    request.anchors.push_back({(*known)[i].offset, (*known)[i].position, (*known)[i].crc});
+  }
   for (const DamagedRange& range : segment.damage) {
     request.anchors.push_back({range.to, range.end, std::nullopt});
   }
+  std::ranges::sort(request.anchors, {}, &Anchor::position);
   const Offset end = segment.end;
   const Position bytes(segment.bytes);
   auto index = std::make_shared<SegmentIndex>(segment.base, options_.index_interval_bytes);

@@ -92,7 +92,10 @@ class SegmentedLog final : public PartitionLog {
   [[nodiscard]] const std::shared_ptr<Segment>& segment_of(Offset offset) const;
   Result<Place> locate(Segment& segment, Offset offset);
   Result<std::shared_ptr<const SegmentIndex>> index_of(Segment& segment, env::File& file);
-  Result<std::shared_ptr<const SegmentIndex>> rebuild_index(Segment& segment, env::File& file);
+  // `known`: the index that led to other bytes than it should; its entries may still help to step over
+  // damage.
+  Result<std::shared_ptr<const SegmentIndex>> rebuild_index(Segment& segment, env::File& file,
+                                                            const SegmentIndex* known);
   void take_damage(Segment& segment, std::vector<DamagedRange> damage);
 
   Context context_;
