@@ -1,5 +1,7 @@
 #include "log/partition_log.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "log/segmented_log.h"
@@ -46,6 +48,10 @@ std::unexpected<Error> SegmentedLog::fail_log(Error error) {
   if (!failure_) {
     context_.probe.hit("partition log failed");
     failure_ = error;
+    context_.logger.write(
+        env::Level::error,
+        fmt::format("{}: takes no more records until the broker restarts; what is stored is still served: {}",
+                    id_.to_string(), error.message));
   }
   return std::unexpected(std::move(error));
 }

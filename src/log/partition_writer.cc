@@ -81,6 +81,9 @@ void PartitionWriter::write_loop() {
       // A failure is in log_.failure(), where everyone who cares looks.
       std::ignore = log_.roll_if_older(*age);
       staging_.set_planned_position(log_.active_position());
+      // As after every roll (note_written); nothing happens when all is durable.
+      barrier_wanted_ = log_.end_offset();
+      sync_work_.notify_all();
     } else if (writer_stopping_) {
       break;
     } else {

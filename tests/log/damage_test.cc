@@ -114,8 +114,8 @@ MemoryDisk::Content records_of(const MemoryDisk& disk) {
   return all;
 }
 
-RC_GTEST_PROP(Damage, LeavesRightBytesOrAnError, (bool with_checkpoint, bool with_indexes, bool while_open,
-                                               bool crash_before_checkpoint)) {
+RC_GTEST_PROP(Damage, LeavesRightBytesOrAnError,
+              (bool with_checkpoint, bool with_indexes, bool while_open, bool crash_before_checkpoint)) {
   const auto seed = *rc::gen::arbitrary<std::uint32_t>();
   const auto interval = *rc::gen::element(1, 100, 1000);
   const auto damages = *rc::gen::container<std::vector<Damage>>(any_damage());

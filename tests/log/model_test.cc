@@ -27,6 +27,7 @@ enum class Kind {
   kill,
   stop,
   lose_power,
+  lose_power_after_a_roll,
   lose_derived_files,
   reconfigure,
   fill_disk,
@@ -81,7 +82,7 @@ class Model {
         return retain({.bytes = {}, .age = std::chrono::seconds(step.a % 100)});
       case Kind::roll:
         RC_ASSERT(world_.log->roll_if_older(std::chrono::seconds(step.a % 10)));
-        return;
+        return sync();
       case Kind::advance:
         world_.clock.advance(std::chrono::seconds(step.a % 20));
         return;
@@ -93,6 +94,8 @@ class Model {
         return reopen();
       case Kind::lose_power:
         return lose_power(step);
+      case Kind::lose_power_after_a_roll:
+        return lose_power_after_a_roll(step);
       case Kind::lose_derived_files:
         return lose_derived_files(step);
       case Kind::reconfigure:
@@ -143,6 +146,15 @@ class Model {
   }
 
   void append(const Step& step) {
+    const std::size_t segments = world_.log->segment_count();
+    append_only(step);
+    // As the writer does: a barrier follows a roll at once, or the power could leave a gap.
+    if (world_.log->segment_count() > segments) {
+      sync();
+    }
+  }
+
+  void append_only(const Step& step) {
     const auto payloads = group(step);
     RC_ASSERT(world_.append(payloads));
     payloads_.insert(payloads_.end(), payloads.begin(), payloads.end());
@@ -163,6 +175,7 @@ class Model {
     world_.disk.intercept = nullptr;
     if (appended) {
       payloads_.insert(payloads_.end(), payloads.begin(), payloads.end());
+      sync();
     }
     RC_ASSERT(world_.log->end_offset() == Offset(end()));
   }
@@ -256,6 +269,35 @@ class Model {
     const std::int64_t start = world_.log->start_offset().value();
     const auto there = world_.read_all(start);
     RC_ASSERT(std::equal(there.begin(), there.end(), payloads_.begin() + start, payloads_.end()));
+  }
+
+  // Before the barrier of a roll: what was durable is there, of the rest each record is right or reported as
+  // damage. Then a new log begins.
+  void lose_power_after_a_roll(const Step& step) {
+    append_only(step);
+    world_.kill();
+    env::Random random(step.a);
+    world_.disk.lose_power([&] { return random.one_in(2); });
+    RC_ASSERT(world_.open());
+    RC_ASSERT(world_.log->end_offset() >= Offset(durable_));
+    RC_ASSERT(world_.log->end_offset() <= Offset(end()));
+    for (std::int64_t offset = world_.log->start_offset().value(); offset < world_.log->end_offset().value();
+         ++offset) {
+      const auto payload = world_.read(offset);
+      if (payload) {
+        RC_ASSERT(*payload == payloads_[static_cast<std::size_t>(offset)]);
+      } else {
+        RC_ASSERT(offset >= durable_);
+        RC_ASSERT(payload.error().code == ErrorCode::damaged);
+        RC_ASSERT(world_.log->recovery().damaged());
+      }
+    }
+    RC_ASSERT(world_.append({"goes on"}));
+    world_.kill();
+    world_.disk.restore({});
+    world_.checkpoint.reset();
+    payloads_.clear();
+    reopen();
   }
 
   void lose_derived_files(const Step& step) {

@@ -113,6 +113,7 @@ TEST_F(PartitionLogTest, AFailedSyncEndsWritingAndNotReading) {
   EXPECT_EQ(world.log->sync().error().code, ErrorCode::io);
   world.disk.intercept = nullptr;
   EXPECT_TRUE(world.log->failure());
+  EXPECT_TRUE(world.logger.has("takes no more records"));
   EXPECT_FALSE(world.append({"b"}));
   EXPECT_FALSE(world.log->sync()) << "a second sync would succeed and prove nothing";
   EXPECT_EQ(world.log->durable_offset(), Offset(0));
