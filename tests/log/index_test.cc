@@ -1,0 +1,177 @@
+#include "log/index.h"
+
+#include <gtest/gtest.h>
+
+#include "log/index_file.h"
+#include "log_world.h"
+
+namespace booblik::log {
+namespace {
+
+SegmentIndex three_entries() {
+  SegmentIndex index(Offset(100), 50);
+  index.add({Offset(100), Position(0), 1});
+  index.add({Offset(103), Position(60), 2});
+  index.add({Offset(109), Position(130), 3});
+  return index;
+}
+
+SegmentSummary summary_of(const SegmentIndex& index) {
+  return {.base = Offset(100),
+          .end = Offset(112),
+          .bytes = 170,
+          .file_bytes = 180,
+          .entries = static_cast<std::int64_t>(index.size()),
+          .first_append = WallTime(5),
+          .last_append = WallTime(6),
+          .damage = {{Offset(101), Offset(103), Position(20), Position(60)}}};
+}
+
+std::vector<std::byte> file_of(const SegmentIndex& index) {
+  auto bytes = encode_index_header(index.base());
+  append_entries(bytes, index, 0, 1);
+  append_entries(bytes, index, 1, index.size());
+  append_summary(bytes, summary_of(index));
+  return bytes;
+}
+
+TEST(SegmentIndex, FindsTheEntriesAround) {
+  const SegmentIndex index = three_entries();
+  EXPECT_EQ(index.find(Offset(100)).at_or_below->position, Position(0));
+  EXPECT_EQ(index.find(Offset(102)).at_or_below->position, Position(0));
+  EXPECT_EQ(index.find(Offset(103)).at_or_below->position, Position(60));
+  EXPECT_EQ(index.find(Offset(102)).above->offset, Offset(103));
+  EXPECT_FALSE(index.find(Offset(200)).above);
+  EXPECT_FALSE(SegmentIndex(Offset(0), 1).find(Offset(0)).at_or_below);
+}
+
+TEST(SegmentIndex, ForgetsWhatARollBackTakesAway) {
+  SegmentIndex index = three_entries();
+  EXPECT_EQ(index.next_due(), Position(180));
+  index.drop_from(Position(60));
+  EXPECT_EQ(index.size(), 1U);
+  EXPECT_EQ(index.next_due(), Position(50)) << "what is written there next gets an entry";
+  index.drop_from(Position(0));
+  EXPECT_EQ(index.next_due(), Position(0));
+}
+
+TEST(SegmentIndex, AnOffsetTooFarFromTheBaseHasNoEntry) {
+  SegmentIndex index(Offset(1), 10);
+  index.add({Offset(1) + (std::int64_t{1} << 32U), Position(100), 1});
+  EXPECT_EQ(index.size(), 0U);
+  EXPECT_EQ(index.next_due(), Position(110));
+}
+
+TEST(IndexFile, ComesBack) {
+  const SegmentIndex index = three_entries();
+  const auto file = decode_index_file(file_of(index), Offset(100), 50);
+  ASSERT_TRUE(file);
+  ASSERT_EQ(file->index.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(file->index[i], index[i]);
+  }
+  EXPECT_EQ(file->summary, summary_of(index));
+  EXPECT_EQ(decode_summary(file_of(index), Offset(100)), summary_of(index));
+  EXPECT_FALSE(decode_index_file(file_of(index), Offset(101), 50)) << "another segment's";
+}
+
+TEST(IndexFile, ACutLeavesAGoodPrefixAndAChangedBitIsNotBelieved) {
+  const SegmentIndex index = three_entries();
+  const auto whole = file_of(index);
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    const auto cut = decode_index_file(Bytes(whole).first(at), Offset(100), 50);
+    EXPECT_FALSE(decode_summary(Bytes(whole).first(at), Offset(100))) << at;
+    auto changed_bytes = whole;
+    changed_bytes[at] ^= std::byte{0x40};
+    const auto changed = decode_index_file(changed_bytes, Offset(100), 50);
+    for (const auto* file : {&cut, &changed}) {
+      for (std::size_t i = 0; *file && i < (*file)->index.size(); ++i) {
+        EXPECT_EQ((*file)->index[i], index[i]) << at;
+      }
+      EXPECT_TRUE(!*file || (*file)->summary.value_or(summary_of(index)) == summary_of(index)) << at;
+    }
+  }
+}
+
+TEST(IndexFile, EntriesThatDoNotAscendAreNotBelieved) {
+  SegmentIndex backwards(Offset(100), 1);
+  backwards.add({Offset(100), Position(0), 1});
+  auto bytes = encode_index_header(Offset(100));
+  append_entries(bytes, backwards, 0, 1);
+  append_entries(bytes, backwards, 0, 1);
+  const auto file = decode_index_file(bytes, Offset(100), 1);
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->index.size(), 1U);
+}
+
+TEST(IndexCache, KeepsWhatFits) {
+  IndexCache cache(3 * static_cast<std::int64_t>(sizeof(SegmentIndex)));
+  for (std::uint64_t number = 0; number < 5; ++number) {
+    cache.put(number, std::make_shared<const SegmentIndex>(Offset(0), 1));
+    EXPECT_NE(cache.find(0), nullptr) << "used all the time";
+  }
+  EXPECT_NE(cache.find(4), nullptr);
+  EXPECT_EQ(cache.find(1), nullptr);
+  EXPECT_LE(cache.bytes(), 3 * static_cast<std::int64_t>(sizeof(SegmentIndex)));
+  cache.erase(4);
+  EXPECT_EQ(cache.find(4), nullptr);
+}
+
+TEST(SegmentNames, OnlyOursAreTaken) {
+  EXPECT_EQ(segment_file_name(Offset(1234)), "00000000000000001234.log");
+  const FileName log = parse_file_name("00000000000000001234.log");
+  EXPECT_EQ(log.kind, FileKind::segment);
+  EXPECT_EQ(log.base, Offset(1234));
+  EXPECT_EQ(parse_file_name(index_file_name(Offset(7))).kind, FileKind::index);
+  EXPECT_EQ(parse_file_name("09223372036854775807.log").kind, FileKind::segment);
+  for (const char* name :
+       {"", ".log", "0000000000000000123.log", "09223372036854775808.log", "-0000000000000001234.log",
+        "00000000000000001234.LOG", "00000000000000001234.log ", "00000000000000001234.index"}) {
+    EXPECT_EQ(parse_file_name(name).kind, FileKind::foreign) << name;
+  }
+}
+
+// The index file of another segment, or of another life of this one, must not lead a reader to a wrong
+// record.
+TEST(IndexFile, AStaleOneIsNoticedAndMadeAnew) {
+  LogWorld world({.segment_capacity_bytes = 200, .index_interval_bytes = 1});
+  ASSERT_TRUE(world.open());
+  const std::vector<std::string> payloads{"aaaa", "bb", "cccccc", "dddd", std::string(150, 'e'), "f"};
+  ASSERT_TRUE(world.append(payloads));
+  ASSERT_TRUE(world.append({std::string(150, 'g')}));
+  world.stop();
+  // The same base, size and number of records, other positions.
+  LogWorld other({.segment_capacity_bytes = 200, .index_interval_bytes = 1});
+  ASSERT_TRUE(other.open());
+  ASSERT_TRUE(other.append({"dddd", "cccccc", "bb", "aaaa", std::string(150, 'e'), "f"}));
+  ASSERT_TRUE(other.append({std::string(150, 'g')}));
+  other.stop();
+  ASSERT_EQ(world.disk.content(LogWorld::path(0)).size(), other.disk.content(LogWorld::path(0)).size());
+  world.disk.put(LogWorld::path(0, ".booblik-index"),
+                 other.disk.content(LogWorld::path(0, ".booblik-index")));
+  ASSERT_TRUE(world.open());
+  EXPECT_EQ(world.log->recovery().segments_scanned, 1) << "the summary fits";
+  for (std::int64_t offset = 3; offset >= 0; --offset) {
+    EXPECT_EQ(world.read(offset).value_or("?"), payloads[static_cast<std::size_t>(offset)]);
+  }
+  EXPECT_TRUE(world.probe.hits.contains("index rebuilt while reading"));
+  EXPECT_FALSE(world.log->recovery().damaged());
+}
+
+TEST(IndexFile, AMissingOneIsMadeAnewOnce) {
+  LogWorld world({.segment_capacity_bytes = 60, .index_interval_bytes = 1});
+  world.index_bytes_max = 0;  // nothing stays in memory
+  ASSERT_TRUE(world.open());
+  ASSERT_TRUE(world.append({std::string(40, 'a'), std::string(40, 'b'), std::string(40, 'c')}));
+  ASSERT_TRUE(world.log->sync());
+  ASSERT_TRUE(world.disk.remove(LogWorld::path(0, ".booblik-index")));
+  EXPECT_EQ(world.read(1), std::string(40, 'b'));
+  EXPECT_EQ(world.read(0), std::string(40, 'a'));
+  EXPECT_EQ(world.read(1), std::string(40, 'b'));
+  EXPECT_EQ(world.read(0), std::string(40, 'a'));
+  EXPECT_TRUE(world.disk.exists(LogWorld::path(0, ".booblik-index")));
+  EXPECT_EQ(world.log->recovery().indexes_rebuilt, 1);
+}
+
+}  // namespace
+}  // namespace booblik::log
