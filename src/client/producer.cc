@@ -106,7 +106,11 @@ Outcome<Ticket> Producer::send_to(PartitionId partition, Bytes value) {
 Outcome<void> Producer::wait_for_room(std::size_t bytes) {
   while (!failure_ && !closing_ && !accumulator_.empty() &&
          accumulator_.buffered_bytes() + bytes > options_.buffered_bytes_max) {
-    accumulator_.seal_all();  // batches that linger hold the room that is waited for
+    if (!accumulator_.has_sealed() && !transmitting_) {
+      // Batches that linger hold the room that is waited for. Only the oldest goes: sealing all would make
+      // many small requests of the records that come next.
+      accumulator_.seal_opened_until(*accumulator_.oldest_opened());
+    }
     work_.notify_all();
     progress_.wait(Deadline::never());
   }

@@ -215,6 +215,26 @@ TEST_F(ProducerTest, ABlockedSendGoesOnWhenThereIsRoom) {
   });
 }
 
+TEST_F(ProducerTest, AFullBufferDoesNotCutBatchesSmall) {
+  world.network.limits.piece_bytes = 100;  // a send takes its time
+  world.network.limits.buffer_bytes = 1000;
+  with_broker([&](FakeBroker& broker) {
+    auto producer = open(broker, {.broker = {},
+                                  .topic = {},
+                                  .batch_bytes = 10'000,
+                                  .linger = std::chrono::hours(1),
+                                  .in_flight_max = 2,
+                                  .buffered_bytes_max = 15'000,  // less than a batch for each partition
+                                  .on_delivery = {}});
+    constexpr int kRecords = 30'000;
+    for (int i = 0; i < kRecords; ++i) {
+      ASSERT_TRUE(producer->send(as_bytes(std::string(46, 'x'))).has_value());
+    }
+    ASSERT_TRUE(producer->close().has_value());
+    EXPECT_LE(broker.produces, 3 * kRecords * 50 / 10'000);  // batches are a third full or more
+  });
+}
+
 TEST_F(ProducerTest, FlushOfUnansweredRecordsWaitsUntilTheBrokerHasThem) {
   world.network.limits = {.piece_bytes = 3, .buffer_bytes = 64};
   with_broker([&](FakeBroker& broker) {
