@@ -60,6 +60,16 @@ class Connection:
         except OSError as error:
             raise Closed(f"sending failed: {error}") from error
 
+    def send_what_fits(self, data: bytes) -> int:
+        """As much as goes without waiting; returns how much."""
+        self._socket.settimeout(0)
+        try:
+            return self._socket.send(data)
+        except BlockingIOError:
+            return 0
+        finally:
+            self._socket.settimeout(self.timeout)
+
     def next_id(self) -> int:
         return next(self._ids)
 

@@ -106,7 +106,12 @@ RequestReader::Next RequestReader::find_room() {
 
 RequestReader::Next RequestReader::handle_frames() {
   bool finished_one = false;
+  std::int64_t this_turn = 0;
   while (true) {
+    if (this_turn == kRequestsPerTurn) {
+      this_turn = 0;
+      context_.scheduler.yield();
+    }
     const wire::FrameView view = wire::peek_frame(buffer_.received());
     if (view.status == wire::FrameStatus::bad_length) {
       cut_bad_length(view.length);
@@ -121,6 +126,7 @@ RequestReader::Next RequestReader::handle_frames() {
     }
     buffer_.consume(static_cast<std::size_t>(wire::kFrameLengthBytes) + view.frame.size());
     finished_one = true;
+    ++this_turn;
   }
   if (buffer_.empty()) {
     frame_started_at_.reset();

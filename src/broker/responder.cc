@@ -10,7 +10,13 @@
 namespace booblik::broker {
 
 void Responder::run() {
+  std::int64_t this_turn = 0;
   while (!state_.broken) {
+    if (this_turn == kRequestsPerTurn) {
+      this_turn = 0;
+      context_.scheduler.yield();
+      continue;  // the stream may have broken meanwhile
+    }
     if (state_.answers.empty()) {
       if (!sender_.flush()) {
         return;
@@ -30,6 +36,7 @@ void Responder::run() {
     }
     const bool reader_may_wait = state_.answers.weight() >= context_.options.pipelined_requests_max;
     state_.answers.pop();
+    ++this_turn;
     if (reader_may_wait) {
       state_.changed.notify_all();
     }

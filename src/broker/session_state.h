@@ -1,6 +1,7 @@
 // What the two fibers of a connection know of each other.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +12,10 @@
 #include "env/sync.h"
 
 namespace booblik::broker {
+
+// After so many requests taken, or answered, a connection gives the others their turn: a buffer may hold
+// thousands of tiny ones, and hundreds of connections such buffers.
+inline constexpr std::int64_t kRequestsPerTurn = 16;
 
 struct SessionState {
   SessionState(Context& shared, std::unique_ptr<env::Connection> stream)
