@@ -3,7 +3,6 @@
 
 #include <boost/intrusive/list.hpp>
 #include <cstdint>
-#include <deque>
 
 #include "env/scheduler.h"
 
@@ -43,39 +42,6 @@ class Event {
 
 // Waits for whichever of two events comes first; like Event::wait in all else.
 Wake wait_any(Scheduler& scheduler, Event& first, Event& second, Deadline deadline);
-
-// A counting semaphore in arrival order: a large request is not overtaken for ever by small ones.
-class Gate {
- public:
-  Gate(Scheduler& scheduler, std::int64_t units) : scheduler_(scheduler), free_(units) {}
-  Gate(const Gate&) = delete;
-  Gate& operator=(const Gate&) = delete;
-  ~Gate();
-
-  // Takes `units` if they are free and nobody waits. Never parks.
-  [[nodiscard]] bool try_acquire(std::int64_t units);
-
-  // Waits for its turn and for `units`; false at the deadline, with nothing taken. Parks.
-  [[nodiscard]] bool acquire(std::int64_t units, Deadline deadline);
-
-  void release(std::int64_t units);
-
-  [[nodiscard]] std::int64_t free() const { return free_; }
-  [[nodiscard]] std::size_t waiting() const { return queue_.size(); }
-
- private:
-  struct Waiter {
-    FiberId fiber;
-    std::int64_t units;
-    bool granted;
-  };
-
-  void grant_in_order();
-
-  Scheduler& scheduler_;
-  std::int64_t free_;
-  std::deque<Waiter*> queue_;  // each on the stack of the fiber that waits
-};
 
 // Waits until every fiber that was added is done.
 class WaitGroup {

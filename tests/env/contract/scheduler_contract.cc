@@ -194,46 +194,5 @@ TEST_P(SchedulerContract, AnEventWakesAllWhoWaitOnce) {
   });
 }
 
-TEST_P(SchedulerContract, AGateServesInTheOrderOfArrival) {
-  run([](Environment& env) {
-    Gate gate(env.scheduler, 4);
-    ASSERT_TRUE(gate.try_acquire(3));
-    std::vector<int> order;
-    WaitGroup group(env.scheduler);
-    for (const int units : {4, 3, 2}) {
-      group.add();
-      env.scheduler.spawn("taker", [&, units] {
-        EXPECT_TRUE(gate.acquire(units, soon(env)));
-        order.push_back(units);
-        gate.release(units);
-        group.done();
-      });
-      env.scheduler.yield();
-    }
-    EXPECT_FALSE(gate.try_acquire(1)) << "one unit is free, but others wait for it";
-    gate.release(3);
-    EXPECT_TRUE(group.wait(soon(env)));
-    EXPECT_EQ(order, (std::vector<int>{4, 3, 2}));
-    EXPECT_EQ(gate.free(), 4);
-  });
-}
-
-TEST_P(SchedulerContract, AGateGivesUpAtTheDeadlineAndLetsOthersBy) {
-  run([](Environment& env) {
-    Gate gate(env.scheduler, 2);
-    ASSERT_TRUE(gate.try_acquire(1));
-    WaitGroup group(env.scheduler);
-    group.add();
-    env.scheduler.spawn("small", [&] {
-      env.scheduler.yield();
-      EXPECT_TRUE(gate.acquire(1, soon(env)));
-      group.done();
-    });
-    EXPECT_FALSE(gate.acquire(2, after(env, milliseconds(5))));
-    EXPECT_TRUE(group.wait(soon(env)));
-    EXPECT_EQ(gate.free(), 0);
-  });
-}
-
 }  // namespace
 }  // namespace booblik::env
