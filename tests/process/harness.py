@@ -25,7 +25,7 @@ from typing import IO, Callable, Sequence
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "conformance"))
 
-from booblik_socket import Connection  # noqa: E402
+from booblik_socket import Connection, Misbehaviour  # noqa: E402
 
 START_SECONDS = 30.0
 STOP_SECONDS = 30.0
@@ -185,6 +185,15 @@ class Broker:
             self.process.kill()
             self.process.wait()
         self.output.join()
+
+    def serves(self) -> bool:
+        """Whether a new connection is answered."""
+        try:
+            with self.connect() as connection:
+                connection.expect_open()
+            return True
+        except (Misbehaviour, OSError):
+            return False
 
     # --- what the kernel says about the process ---
 
