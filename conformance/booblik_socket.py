@@ -100,6 +100,15 @@ class Connection:
     def send_metadata(self, topics: Sequence[str] = ()) -> int:
         return self.send_request(wire.METADATA, 1, wire.metadata_body(topics))
 
+    def hold_fetch(self, topic: str, offset: int, max_wait_ms: int, max_bytes: int = 1000) -> int:
+        """Sends a FETCH that is going to be held, and returns when it has arrived: a METADATA ahead of it is answered."""
+        ahead, held = self.next_id(), self.next_id()
+        fetch = wire.fetch_body(topic, 0, offset, max_bytes, max_wait_ms, 1)
+        metadata = wire.request(wire.METADATA, 1, ahead, wire.metadata_body())
+        self.send(metadata + wire.request(wire.FETCH, 2, held, fetch))
+        self.expect_metadata(ahead)
+        return held
+
     # --- receiving ---
 
     def receive_some(self, what: str, most: int = 1 << 20) -> bool:

@@ -153,12 +153,7 @@ def reset(target: Target) -> None:
     with target.connect() as connection:
         for _ in range(20):
             gone = target.connect()
-            end = end_of(gone, target)
-            ahead = gone.next_id()
-            fetch = wire.fetch_body(target.topic, 0, end, 1000, LONG_MS, 1)
-            metadata = wire.request(wire.METADATA, 1, ahead, wire.metadata_body())
-            gone.send(metadata + wire.request(wire.FETCH, 2, gone.next_id(), fetch))
-            gone.expect_metadata(ahead)  # so the FETCH behind it has arrived
+            gone.hold_fetch(target.topic, end_of(gone, target), LONG_MS)
             gone.reset()
         connection.produce(target.topic, target.payloads(1))
         connection.expect_open("after resets of held FETCHes")

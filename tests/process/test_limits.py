@@ -130,10 +130,7 @@ class TooMany(harness.ProcessTest):
         broker = self.serve(limit_held_fetches=2)
         readers = [broker.connect() for _ in range(3)]
         for reader in readers[:2]:
-            reader.expect_open()
-            reader.send_fetch("orders", 0, max_wait_ms=60_000, min_bytes=1)
-        with broker.connect() as other:
-            other.expect_open()
+            reader.hold_fetch("orders", 0, 60_000)
         self.assertEqual(readers[2].fetch("orders", 0, max_wait_ms=60_000, min_bytes=1), wire.Fetched(0, b""))
         with broker.connect() as writer:
             writer.produce("orders", [b"x"])
