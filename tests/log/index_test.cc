@@ -131,31 +131,58 @@ TEST(SegmentNames, OnlyOursAreTaken) {
   }
 }
 
-// The index file of another segment, or of another life of this one, must not lead a reader to a wrong
-// record.
-TEST(IndexFile, AStaleOneIsNoticedAndMadeAnew) {
-  LogWorld world({.segment_capacity_bytes = 200, .index_interval_bytes = 1});
-  ASSERT_TRUE(world.open());
-  const std::vector<std::string> payloads{"aaaa", "bb", "cccccc", "dddd", std::string(150, 'e'), "f"};
-  ASSERT_TRUE(world.append(payloads));
-  ASSERT_TRUE(world.append({std::string(150, 'g')}));
-  world.stop();
-  // The same base, size and number of records, other positions.
-  LogWorld other({.segment_capacity_bytes = 200, .index_interval_bytes = 1});
-  ASSERT_TRUE(other.open());
-  ASSERT_TRUE(other.append({"dddd", "cccccc", "bb", "aaaa", std::string(150, 'e'), "f"}));
-  ASSERT_TRUE(other.append({std::string(150, 'g')}));
-  other.stop();
+// The index file of another life of the segment must not lead a reader to a wrong record.
+void expect_stale_index_is_noticed(const std::vector<std::string>& payloads,
+                                   const std::vector<std::string>& stale) {
+  const LogOptions options{.segment_capacity_bytes = 200, .index_interval_bytes = 1};
+  LogWorld world(options);
+  LogWorld other(options);
+  for (auto* each : {&world, &other}) {
+    ASSERT_TRUE(each->open());
+    ASSERT_TRUE(each->append(each == &world ? payloads : stale));
+    ASSERT_TRUE(each->append({std::string(190, 'z')}));  // seals
+    each->stop();
+  }
   ASSERT_EQ(world.disk.content(LogWorld::path(0)).size(), other.disk.content(LogWorld::path(0)).size());
   world.disk.put(LogWorld::path(0, ".booblik-index"),
                  other.disk.content(LogWorld::path(0, ".booblik-index")));
   ASSERT_TRUE(world.open());
-  EXPECT_EQ(world.log->recovery().segments_scanned, 1) << "the summary fits";
-  for (std::int64_t offset = 3; offset >= 0; --offset) {
+  EXPECT_EQ(world.log->recovery().bytes_scanned, 0) << "the summary fits";
+  for (std::int64_t offset = static_cast<std::int64_t>(payloads.size()) - 1; offset >= 0; --offset) {
     EXPECT_EQ(world.read(offset).value_or("?"), payloads[static_cast<std::size_t>(offset)]);
   }
   EXPECT_TRUE(world.probe.hits.contains("index rebuilt while reading"));
   EXPECT_FALSE(world.log->recovery().damaged());
+}
+
+TEST(IndexFile, AStaleOneWithOtherPositionsIsNoticed) {
+  expect_stale_index_is_noticed({"aaaa", "bb", "cccccc", "dddd"}, {"dddd", "cccccc", "bb", "aaaa"});
+}
+
+// Its positions are records here, too, and the headers lead from each to the next: only the checksums differ.
+TEST(IndexFile, AStaleOneThatIsOffByOneRecordIsNoticed) {
+  const std::string large(32, 'L');  // as long as two others on disk
+  expect_stale_index_is_noticed({"first_______", "second______", "third_______", "fourth______", large},
+                                {large, "fifth_______", "sixth_______", "seventh_____", "eighth______"});
+}
+
+// The size of the first record leads to the third: what lies there must not be served for the second.
+TEST(IndexFile, ADamagedSizeThatLeadsToALaterRecordIsNoticed) {
+  LogWorld world({.segment_capacity_bytes = 600, .index_interval_bytes = 10'000});
+  ASSERT_TRUE(world.open());
+  std::vector<std::string> payloads;
+  for (char letter = 'a'; letter < 'h'; ++letter) {
+    payloads.emplace_back(56, letter);  // 64 bytes with the header
+  }
+  ASSERT_TRUE(world.append(payloads));
+  ASSERT_TRUE(world.append({std::string(500, 'z')}));  // seals
+  world.stop();
+  world.disk.content(LogWorld::path(0))[3] ^= std::byte{64};
+  ASSERT_TRUE(world.open());
+  EXPECT_EQ(world.read(1).error().code, ErrorCode::damaged);
+  EXPECT_EQ(world.read(0).error().code, ErrorCode::damaged);
+  EXPECT_TRUE(world.log->recovery().damaged());
+  EXPECT_EQ(world.read(7), std::string(500, 'z'));
 }
 
 TEST(IndexFile, AMissingOneIsMadeAnewOnce) {

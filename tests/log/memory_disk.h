@@ -34,6 +34,7 @@ class MemoryDisk final : public env::Disk {
 
   // --- what is there ---
   [[nodiscard]] bool exists(const std::string& path) const { return names_.contains(path); }
+  [[nodiscard]] bool has_durable_name(const std::string& path) const { return durable_names_.contains(path); }
   [[nodiscard]] Content& content(const std::string& path) { return names_.at(path)->now; }
   void put(const std::string& path, Content content);  // durable
   [[nodiscard]] std::map<std::string, Content> snapshot() const;

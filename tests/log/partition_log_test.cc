@@ -104,6 +104,28 @@ TEST_F(PartitionLogTest, ASyncDoesNotCoverWhatIsWrittenDuringIt) {
   EXPECT_EQ(world.log->unsynced_bytes(), 0);
 }
 
+// It vouches for the segment, and the power could take the name of that.
+TEST_F(PartitionLogTest, ASummaryIsWrittenOnlyWhenTheNameOfItsSegmentIsDurable) {
+  append({"a"});
+  bool once = true;
+  world.disk.intercept = [&](MemoryDisk::Operation operation, const std::string&) {
+    if (operation == MemoryDisk::Operation::sync && std::exchange(once, false)) {
+      append(Payloads(12, std::string(90, 'x')));  // so many that full ones are synced for their descriptors
+    }
+    return MemoryDisk::Verdict{};
+  };
+  EXPECT_EQ(*world.log->sync(), Offset(1));
+  world.disk.intercept = nullptr;
+  ASSERT_TRUE(world.probe.hits.contains("append synced to free descriptors"));
+  for (int base = 1; base < 13; ++base) {
+    if (world.disk.exists(LogWorld::path(base, ".booblik-index"))) {
+      EXPECT_TRUE(world.disk.has_durable_name(LogWorld::path(base))) << base;
+    }
+  }
+  ASSERT_TRUE(world.log->sync());
+  EXPECT_TRUE(world.disk.exists(LogWorld::path(11, ".booblik-index")));
+}
+
 TEST_F(PartitionLogTest, AFailedSyncEndsWritingAndNotReading) {
   append({"a"});
   world.disk.intercept = [&](MemoryDisk::Operation operation, const std::string&) {

@@ -70,6 +70,16 @@ TEST_F(RecoveryTest, TornTailsOfTheNewestAreCutBeforeAnythingIsAppended) {
   expect_goes_on();
 }
 
+TEST_F(RecoveryTest, ACutIsSyncedAlsoWhenEveryRecordWasDurableBefore) {
+  put(0, segment(0) + Content(9, std::byte{7}));
+  vouch(3, 0, 54);
+  open();
+  EXPECT_EQ(world.outcomes(), std::set{Outcome::torn_tail});
+  world.kill();
+  world.disk.lose_power([] { return false; });
+  EXPECT_EQ(world.disk.content(LogWorld::path(0)).size(), 54U);
+}
+
 TEST_F(RecoveryTest, ABadChecksumEndsTheNewestAndWhatLiesBehindNeverComesBack) {
   Content bytes = segment(0);
   bytes[30] ^= std::byte{1};
@@ -217,6 +227,34 @@ TEST_F(RecoveryTest, ABadSizeIsSteppedOverWithTheHelpOfTheIndexFile) {
   expect_payloads(2, 6);
   EXPECT_EQ(world.outcomes(), std::set{Outcome::damaged_records});
   expect_goes_on();
+}
+
+TEST_F(RecoveryTest, AnIndexEntryShowsThatASizeSkippedARecord) {
+  world.options.index_interval_bytes = 30;  // entries for the first and the third record
+  put(0, segment(0));
+  put(3, segment(3));
+  open();
+  world.stop();
+  Content bytes = segment(0) + zeros(1);  // another size, so that the summary does not spare the scan
+  store_big_endian(bytes.data(), std::int32_t{28});
+  put(0, bytes);
+  open();
+  expect_damaged(0, 2);
+  expect_payloads(2, 6);
+}
+
+TEST_F(RecoveryTest, SyncedSegmentsAreVouchedForByTheirSummariesAlone) {
+  open();
+  ASSERT_TRUE(
+      world.append({payload(0), payload(1), payload(2), payload(3), payload(4), payload(5), payload(6)}));
+  const auto old_checkpoint = world.checkpoint;
+  ASSERT_TRUE(world.log->sync());
+  world.kill();
+  world.checkpoint = old_checkpoint;
+  open();
+  EXPECT_EQ(world.log->recovery().bytes_scanned, 18);
+  EXPECT_EQ(world.log->recovery().bytes_rewritten, 18);
+  expect_payloads(0, 7);
 }
 
 // The size leads to the next record but one, so that a walk would give the last record the wrong offset.

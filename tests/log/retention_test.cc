@@ -138,6 +138,16 @@ TEST_F(RetentionTest, WhatIsNotDurableStays) {
   EXPECT_EQ(retain_bytes(0), 2);
 }
 
+TEST_F(RetentionTest, WhatWasSyncedOnlyForItsDescriptorStaysUntilItIsVouchedFor) {
+  append_segments(12);
+  ASSERT_TRUE(world.probe.hits.contains("append synced to free descriptors"));
+  EXPECT_EQ(retain_bytes(0), 0);
+  world.kill();
+  world.disk.lose_power([] { return false; });
+  ASSERT_TRUE(world.open());
+  EXPECT_FALSE(world.log->recovery().damaged());
+}
+
 TEST_F(RetentionTest, APinnedSegmentIsReadableUntilItsReaderIsDone) {
   append_segments(3);
   sync();
