@@ -92,12 +92,26 @@ CONVERSATIONS = {
 
 NAMES = ["orders", "a.b_c-1", "заказы", "注文", "٣", "é", "𝐀", "😀", "a b", "x" * 249, "x" * 250]
 
+PROPERTIES = {
+    "separators": b"booblik.port=1\nbooblik.data.dir: /d\nbooblik.topics a:1,b:2\n! comment\n",
+    "escapes": b"booblik.topics=a\\u0416:1,\\\n  b:2\nbooblik.data.dir=\\uD83D\\uDE00\\t\\\\",
+    "suffixes": b"booblik.retention.bytes=20GiB\nbooblik.retention.millis=7d\nbooblik.flush.every.records=unlimited\n",
+    "wrong": b"booblik.port=-1\nbooblik.port=2\nport=3\nbooblik.topics=a:1,a:2,,b\nbooblik.transport=nio\n",
+}
+
+
+def checkpoint(*topics):
+    entries = b"".join(name(topic) + struct.pack(">iqqqqq", 0, 9, 3, 120, 1000, 2000) for topic in topics)
+    return b"BOOBLCKP" + struct.pack(">ii", 1, len(topics)) + entries
+
 
 def corpora():
     whole = {key: framed(body) for key, body in REQUESTS.items()}
     whole["pipeline"] = b"".join(whole.values())
     yield "request_decoder", whole
     yield "response_decoder", ANSWERS
+    yield "properties", PROPERTIES
+    yield "checkpoint", {f"entries_{count}": checkpoint(*["a", "заказы"][:count]) for count in range(3)}
     yield "topic_name", {f"name_{i}": text.encode() for i, text in enumerate(NAMES)}
     yield "consumer", {f"{key}_{first}": bytes([first]) + b"".join(map(framed, bodies))
                        for key, bodies in CONVERSATIONS.items() for first in (0, 15, 254)}

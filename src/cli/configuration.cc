@@ -26,14 +26,6 @@ std::vector<std::string> spellings(std::string (Setting::*spelling)() const) {
   return all;
 }
 
-// For "port" the answer is "booblik.port", for a slip of the pen the nearest key.
-std::string suggest_key(const std::string& key) {
-  if (const Setting* unprefixed = find_by_key("booblik." + key)) {
-    return fmt::format(" (did you mean {}?)", unprefixed->key());
-  }
-  return did_you_mean(key, spellings(&Setting::key));
-}
-
 // Applies one source after the other, the weakest first, and collects what is wrong.
 class Configurator {
  public:
@@ -70,8 +62,8 @@ class Configurator {
       }
       const Setting* setting = find_by_environment_variable(variable);
       if (setting == nullptr) {
-        report(fmt::format("unknown environment variable {}{}; unset it", variable,
-                           did_you_mean(variable, spellings(&Setting::environment_variable))));
+        report(
+            fmt::format("unknown environment variable {}{}; unset it", variable, suggest_variable(variable)));
         continue;
       }
       apply(*setting, value, variable, "environment " + variable);
@@ -102,16 +94,39 @@ class Configurator {
     if (problems_.empty()) {
       return std::move(configuration_);
     }
-    if (problems_.size() > kProblemsMax) {
-      const std::size_t more = problems_.size() - (kProblemsMax - 1);
-      problems_.resize(kProblemsMax - 1);
-      problems_.push_back(fmt::format("and {} more", more));
+    if (left_out_ > 0) {
+      problems_.push_back(fmt::format("and {} more", left_out_));
     }
     return std::unexpected(std::move(problems_));
   }
 
  private:
-  void report(std::string problem) { problems_.push_back(std::move(problem)); }
+  // One place is kept for the count of the rest.
+  [[nodiscard]] bool is_full() const { return problems_.size() == kProblemsMax - 1; }
+
+  void report(std::string problem) {
+    if (is_full()) {
+      ++left_out_;
+    } else {
+      problems_.push_back(std::move(problem));
+    }
+  }
+
+  // For "port" the answer is "booblik.port", for a slip of the pen the nearest key. Not for what nobody will
+  // read: a large file of nonsense would take its time.
+  [[nodiscard]] std::string suggest_key(const std::string& key) const {
+    if (is_full()) {
+      return "";
+    }
+    if (const Setting* unprefixed = find_by_key("booblik." + key)) {
+      return fmt::format(" (did you mean {}?)", unprefixed->key());
+    }
+    return did_you_mean(key, keys_);
+  }
+
+  [[nodiscard]] std::string suggest_variable(const std::string& variable) const {
+    return is_full() ? "" : did_you_mean(variable, variables_);
+  }
 
   void apply(const Setting& setting, const std::string& value, const std::string& spelling,
              const std::string& source) {
@@ -135,8 +150,11 @@ class Configurator {
     return configuration_.sources[static_cast<std::size_t>(found - settings().begin())];
   }
 
+  const std::vector<std::string> keys_ = spellings(&Setting::key);
+  const std::vector<std::string> variables_ = spellings(&Setting::environment_variable);
   Configuration configuration_;
   std::vector<std::string> problems_;
+  std::size_t left_out_ = 0;
 };
 
 }  // namespace
