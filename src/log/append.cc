@@ -60,7 +60,7 @@ Result<void> SegmentedLog::roll_if_older(Duration age) {
   if (auto begun = begin_segment(group); !begun) {
     return roll_back(group, std::move(begun.error()));
   }
-  context_.probe.hit("segment rolled by age");
+  context_.probe.hit("log.rolled_by_age");
   publish(group);
   return {};
 }
@@ -146,7 +146,7 @@ Result<void> SegmentedLog::begin_segment(Group& group) {
 // Full segments keep their handles until they are synced, and tiny segments fill faster than a barrier comes
 // by: only then does an append wait for the disk.
 Result<void> SegmentedLog::sync_to_free_descriptors(const Group& group) {
-  context_.probe.hit("append synced to free descriptors");
+  context_.probe.hit("log.append_waited_for_descriptors");
   std::vector<std::shared_ptr<Segment>> full;
   std::ranges::copy_if(unfinished_, std::back_inserter(full),
                        [](const auto& segment) { return segment->handle != nullptr; });
@@ -171,6 +171,7 @@ void SegmentedLog::publish(Group& group) {
   };
   Segment& grown = active();
   if (group.active_bytes > grown.bytes) {
+    recent_.add(grown.base, grown.end, Position(grown.bytes));
     date(grown, grown.bytes == 0);
     grown.end = group.active_end;
     grown.bytes = group.active_bytes;
@@ -205,7 +206,7 @@ void SegmentedLog::seal(const std::shared_ptr<Segment>& segment) {
 }
 
 std::unexpected<Error> SegmentedLog::roll_back(Group& group, Error error) {
-  context_.probe.hit("group rolled back");
+  context_.probe.hit("log.group_rolled_back");
   std::optional<Error> left_behind;
   const std::int64_t names_before = names_changed_;
   while (!group.new_segments.empty()) {
@@ -226,7 +227,7 @@ std::unexpected<Error> SegmentedLog::roll_back(Group& group, Error error) {
     left_behind = std::move(cut.error());
   }
   if (left_behind) {
-    context_.probe.hit("roll-back failed");
+    context_.probe.hit("log.roll_back_failed");
     return fail_log({error.code, error.message +
                                      "; and what was written of the group could not be removed: " +
                                      left_behind->message});

@@ -191,7 +191,7 @@ Result<void> DataDirectoryOnDisk::load_checkpoint() {
   };
   auto checkpoints = read();
   if (!checkpoints) {
-    probe_.hit("checkpoint ignored");
+    probe_.hit("log.checkpoint_ignored");
     logger_.write(env::Level::warning, fmt::format("{} is ignored, so this start reads everything: {}",
                                                    path_of(kCheckpointName), checkpoints.error().message));
     return {};

@@ -111,7 +111,7 @@ class Scanner {
     request.anchors =
         anchors_of(known && !has_point ? &known->index : nullptr, has_point ? &*plan.point : nullptr);
     ++examination_.report.indexes_rebuilt;
-    examination_.context.probe.hit("recovery rebuilt an index");
+    examination_.context.probe.hit("recovery.index_rebuilt");
     return request;
   }
 

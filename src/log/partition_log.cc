@@ -46,7 +46,7 @@ std::string SegmentedLog::index_path(const Segment& segment) const {
 
 std::unexpected<Error> SegmentedLog::fail_log(Error error) {
   if (!failure_) {
-    context_.probe.hit("partition log failed");
+    context_.probe.hit("log.failed");
     failure_ = error;
     context_.logger.write(
         env::Level::error,

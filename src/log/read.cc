@@ -162,6 +162,9 @@ Result<SegmentedLog::Place> SegmentedLog::locate(Segment& segment, Offset offset
   if (!file) {
     return std::unexpected(std::move(file.error()));
   }
+  if (const auto recent = recent_.find(segment.base, offset); recent && segment.damage.empty()) {
+    return Place{std::move(*file), *recent};
+  }
   auto index = index_of(segment, **file);
   for (const bool may_rebuild : {true, false}) {
     if (!index) {
@@ -179,7 +182,7 @@ Result<SegmentedLog::Place> SegmentedLog::locate(Segment& segment, Offset offset
       return Place{std::move(*file), **position};
     }
     if (may_rebuild) {
-      context_.probe.hit("lookup met other bytes");
+      context_.probe.hit("log.lookup_met_other_bytes");
       index = rebuild_index(segment, **file, index->get());
     }
   }
@@ -210,7 +213,7 @@ Result<std::shared_ptr<const SegmentIndex>> SegmentedLog::index_of(Segment& segm
 
 Result<std::shared_ptr<const SegmentIndex>> SegmentedLog::rebuild_index(Segment& segment, env::File& file,
                                                                         const SegmentIndex* known) {
-  context_.probe.hit("index rebuilt while reading");
+  context_.probe.hit("log.index_rebuilt_by_read");
   context_.logger.write(env::Level::warning, fmt::format("{}: making the index of {} anew", id_.to_string(),
                                                          segment_file_name(segment.base)));
   ScanRequest request{.file_bytes = segment.bytes,
@@ -265,7 +268,7 @@ void SegmentedLog::take_damage(Segment& segment, std::vector<DamagedRange> damag
                           .to = range.to,
                           .bytes = range.end - range.position};
     context_.logger.write(env::Level::error, id_.to_string() + ": " + describe(finding));
-    context_.probe.hit("damage found while reading");
+    context_.probe.hit("log.damage_found_by_read");
     report_.add(finding);
   }
   segment.damage = std::move(damage);

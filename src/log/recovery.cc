@@ -170,7 +170,7 @@ Result<void> Recovery::make_durable(const SegmentFound& found, Segment& segment,
       return rewritten;
     }
     log_.report.bytes_rewritten += segment.bytes - from->value();
-    context_.probe.hit("recovery rewrote bytes");
+    context_.probe.hit("recovery.rewrote");
   }
   if (cut) {
     if (auto truncated = file.truncate(segment.bytes); !truncated) {
@@ -178,7 +178,7 @@ Result<void> Recovery::make_durable(const SegmentFound& found, Segment& segment,
     }
     log_.report.bytes_cut += segment.file_bytes - segment.bytes;
     segment.file_bytes = segment.bytes;
-    context_.probe.hit("recovery cut a tail");
+    context_.probe.hit("recovery.tail_cut");
   }
   return from || cut ? file.sync_data() : Result<void>();
 }
@@ -202,7 +202,7 @@ Result<void> Recovery::remove_behind(std::size_t number) {
                      .to = last.base,
                      .bytes = last.file_bytes});
     ++log_.report.segments_removed;
-    context_.probe.hit("recovery removed a segment behind the end");
+    context_.probe.hit("recovery.unreachable_removed");
     plan_.segments.pop_back();
   }
   return {};
@@ -216,7 +216,7 @@ void Recovery::report(std::size_t number, const Segment& segment, Outcome outcom
                      .from = range.from,
                      .to = range.to,
                      .bytes = range.end - range.position});
-    context_.probe.hit("recovery found damage");
+    context_.probe.hit("recovery.damage");
   }
   if (outcome == Outcome::overlap) {
     return;  // told of the later segment, when it is kept
@@ -238,7 +238,7 @@ void Recovery::keep(std::size_t number, std::shared_ptr<Segment> segment) {
                      .from = segment->base,
                      .to = end_before,
                      .bytes = segment->bytes});
-    context_.probe.hit("recovery found an overlap");
+    context_.probe.hit("recovery.overlap");
     // Its own numbers are believed only if its successor confirms them.
     if (segment->end <= end_before || successor(number) != segment->end) {
       return;

@@ -23,7 +23,7 @@ Result<std::int64_t> SegmentedLog::apply_retention(const RetentionLimits& limits
     size_bytes_ -= oldest->bytes;
     context_.indexes.erase(oldest->file.number());
     std::ignore = context_.disk.remove(index_path(*oldest));
-    context_.probe.hit("retention removed a segment");
+    context_.probe.hit("log.retention_removed");
     ++removed_segments;
     // One by one: if the power took a later removal and not an earlier one, the log would have a gap.
     if (auto synced = sync_names(++names_changed_); !synced) {

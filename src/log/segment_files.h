@@ -63,8 +63,8 @@ class SegmentFiles {
   // any more. Not earlier, because the power could bring the name back, and with it half of the bytes.
   void reclaim(SegmentFile& file, std::shared_ptr<env::File> handle);
 
-  // Counts sealed segments that hold their handle because they have bytes to sync. When they are too many, the
-  // one who appends syncs some before it rolls.
+  // Counts sealed segments that hold their handle because they have bytes to sync. When they are too many,
+  // the one who appends syncs some before it rolls.
   void pin() { ++pinned_; }
   void unpin() { --pinned_; }
   [[nodiscard]] bool pinned_too_many() const { return pinned_ >= pinned_max_; }

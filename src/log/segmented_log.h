@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "log/partition_log.h"
+#include "log/recent_groups.h"
 #include "log/recovery.h"
 #include "log/segment.h"
 
@@ -105,6 +106,7 @@ class SegmentedLog final : public PartitionLog {
 
   std::vector<std::shared_ptr<Segment>> segments_;   // at least the active one
   std::deque<std::shared_ptr<Segment>> unfinished_;  // sealed, without a summary on disk yet
+  RecentGroups recent_;
   Offset end_offset_;
   std::int64_t size_bytes_ = 0;
   std::int64_t unsynced_bytes_ = 0;

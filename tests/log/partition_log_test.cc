@@ -63,6 +63,18 @@ TEST_F(PartitionLogTest, SaysWhatIsAvailableNowAndEver) {
   EXPECT_EQ(world.log->available(Offset(1))->bytes_ever, 18) << "a sealed segment grows no more";
 }
 
+TEST_F(PartitionLogTest, WhoeverFollowsTheEndIsAnsweredWithoutReadingTheFile) {
+  append({"a"});
+  append({"b", "c"});
+  append({"d"});
+  world.disk.counts.clear();
+  EXPECT_EQ(world.log->read(Offset(1), 100)->position, Position(9));
+  EXPECT_EQ(world.log->available(Offset(3))->bytes_now, 9);
+  EXPECT_EQ(world.disk.counts[MemoryDisk::Operation::read], 0);
+  EXPECT_EQ(world.log->read(Offset(2), 100)->position, Position(18));
+  EXPECT_GT(world.disk.counts[MemoryDisk::Operation::read], 0) << "in the middle of a group";
+}
+
 TEST_F(PartitionLogTest, SyncCoversEverySegmentAndTheirNames) {
   append({"a", "b", std::string(80, 'c'), "d"});
   EXPECT_EQ(world.log->durable_offset(), Offset(0));
@@ -116,7 +128,7 @@ TEST_F(PartitionLogTest, ASummaryIsWrittenOnlyWhenTheNameOfItsSegmentIsDurable) 
   };
   EXPECT_EQ(*world.log->sync(), Offset(1));
   world.disk.intercept = nullptr;
-  ASSERT_TRUE(world.probe.hits.contains("append synced to free descriptors"));
+  ASSERT_TRUE(world.probe.hits.contains("log.append_waited_for_descriptors"));
   for (int base = 1; base < 13; ++base) {
     if (world.disk.exists(LogWorld::path(base, ".booblik-index"))) {
       EXPECT_TRUE(world.disk.has_durable_name(LogWorld::path(base))) << base;
@@ -156,7 +168,7 @@ TEST_F(PartitionLogTest, AFullDiskTakesTheGroupBackAndGoesOnLater) {
   EXPECT_FALSE(world.log->failure());
   EXPECT_EQ(world.log->end_offset(), Offset(1));
   EXPECT_EQ(world.disk.snapshot(), before);
-  EXPECT_TRUE(world.probe.hits.contains("group rolled back"));
+  EXPECT_TRUE(world.probe.hits.contains("log.group_rolled_back"));
   world.disk.intercept = nullptr;
   append({"d", std::string(85, 'e')});
   EXPECT_EQ(world.read_all(0), (Payloads{"a", "d", std::string(85, 'e')}));
@@ -209,7 +221,7 @@ TEST_F(PartitionLogTest, KeepsFewFilesOpenHoweverManySegmentsThereAre) {
   }
   EXPECT_EQ(world.log->segment_count(), 2000U);
   EXPECT_EQ(world.read_all(0).size(), 2000U);
-  EXPECT_TRUE(world.probe.hits.contains("append synced to free descriptors"));
+  EXPECT_TRUE(world.probe.hits.contains("log.append_waited_for_descriptors"));
   world.stop();
   EXPECT_EQ(world.disk.open_now, 0U);
   ASSERT_TRUE(world.open());

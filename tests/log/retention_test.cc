@@ -140,7 +140,7 @@ TEST_F(RetentionTest, WhatIsNotDurableStays) {
 
 TEST_F(RetentionTest, WhatWasSyncedOnlyForItsDescriptorStaysUntilItIsVouchedFor) {
   append_segments(12);
-  ASSERT_TRUE(world.probe.hits.contains("append synced to free descriptors"));
+  ASSERT_TRUE(world.probe.hits.contains("log.append_waited_for_descriptors"));
   EXPECT_EQ(retain_bytes(0), 0);
   world.kill();
   world.disk.lose_power([] { return false; });
