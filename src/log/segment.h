@@ -46,6 +46,8 @@ struct Segment {
   std::int64_t bytes = 0;
   std::int64_t file_bytes = 0;    // an older segment of the original has unwritten space behind `bytes`
   std::int64_t synced_bytes = 0;  // of `bytes`
+  std::uint64_t syncs_begun = 0;
+  std::vector<std::uint64_t> syncs_in_flight;  // by their numbers
   bool sealed = false;
   AppendTimes times;
   std::vector<DamagedRange> damage;

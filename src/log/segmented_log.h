@@ -82,6 +82,7 @@ class SegmentedLog final : public PartitionLog {
   // sync.cc
   [[nodiscard]] PartitionCheckpoint written_so_far() const;
   Result<void> sync_segment(Segment& segment);
+  Result<void> barrier(Segment& segment);
   void let_go_of_handle(Segment& segment);
   Result<void> sync_names(std::int64_t generation);
   void finish_index_files();

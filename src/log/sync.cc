@@ -43,15 +43,25 @@ Result<Offset> SegmentedLog::sync() {
 }
 
 // Two fibers may be in here for the same segment: the one that syncs, and an append that needs its
-// descriptor.
+// descriptor. An error is told to one of two calls that overlap, so neither believes a success before it
+// knows how the other ended.
 Result<void> SegmentedLog::sync_segment(Segment& segment) {
   const std::int64_t bytes = segment.bytes;
   if (segment.synced_bytes >= bytes) {
     return {};
   }
-  const auto handle = segment.handle;
-  if (auto synced = handle->sync_data(); !synced) {
+  auto synced = barrier(segment);
+  const auto others = segment.syncs_in_flight;
+  while (synced && !failure_ &&
+         std::ranges::find_first_of(segment.syncs_in_flight, others) != segment.syncs_in_flight.end()) {
+    context_.probe.hit("log.barriers_overlapped");
+    synced = barrier(segment);
+  }
+  if (!synced) {
     return fail_log({synced.error().code, "sync " + segment.file.path() + ": " + synced.error().message});
+  }
+  if (failure_) {
+    return std::unexpected(*failure_);
   }
   if (bytes > segment.synced_bytes) {
     // The bytes of a group that is not published yet are not counted yet.
@@ -60,6 +70,18 @@ Result<void> SegmentedLog::sync_segment(Segment& segment) {
     segment.synced_bytes = bytes;
   }
   return {};
+}
+
+Result<void> SegmentedLog::barrier(Segment& segment) {
+  const auto handle = segment.handle;
+  if (handle == nullptr) {
+    return {};  // the other has synced it, and let go
+  }
+  const std::uint64_t number = ++segment.syncs_begun;
+  segment.syncs_in_flight.push_back(number);
+  auto synced = handle->sync_data();
+  std::erase(segment.syncs_in_flight, number);
+  return synced;
 }
 
 void SegmentedLog::let_go_of_handle(Segment& segment) {

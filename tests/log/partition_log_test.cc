@@ -190,6 +190,48 @@ TEST_F(PartitionLogTest, AGroupThatCannotBeTakenBackEndsWriting) {
   EXPECT_TRUE(world.outcomes().contains(Outcome::torn_tail));
 }
 
+// The kernel tells an error of one file once, to one of two barriers that overlap.
+TEST_F(PartitionLogTest, ABarrierIsNotBelievedWhenAnotherOfTheSameSegmentFailed) {
+  append({"a", std::string(90, 'b')});
+  int calls = 0;
+  world.disk.intercept = [&](MemoryDisk::Operation operation, const std::string& path) {
+    if (operation != MemoryDisk::Operation::sync || path != LogWorld::path(0)) {
+      return MemoryDisk::Verdict{};
+    }
+    if (++calls == 1) {  // of sync(); meanwhile an append syncs to free descriptors, and is told
+      EXPECT_FALSE(world.append(Payloads(12, std::string(90, 'x'))));
+      return MemoryDisk::Verdict{};
+    }
+    return MemoryDisk::Verdict{ErrorCode::io};
+  };
+  EXPECT_FALSE(world.log->sync());
+  EXPECT_EQ(calls, 2);
+  EXPECT_TRUE(world.log->failure());
+  EXPECT_EQ(world.log->durable_offset(), Offset(0));
+}
+
+TEST_F(PartitionLogTest, ABarrierIsNotBelievedWhileAnotherOfTheSameSegmentIsInFlight) {
+  append({"a", std::string(90, 'b')});
+  int calls = 0;
+  world.disk.intercept = [&](MemoryDisk::Operation operation, const std::string& path) {
+    if (operation != MemoryDisk::Operation::sync || path != LogWorld::path(0)) {
+      return MemoryDisk::Verdict{};
+    }
+    switch (++calls) {
+      case 1:  // of an append; sync() begins and ends during it
+        EXPECT_FALSE(world.log->sync());
+        return MemoryDisk::Verdict{};
+      case 2:
+        return MemoryDisk::Verdict{};
+      default:  // asked again, for the first has not come back
+        return MemoryDisk::Verdict{ErrorCode::io};
+    }
+  };
+  EXPECT_FALSE(world.append(Payloads(12, std::string(90, 'x'))));
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(world.log->durable_offset(), Offset(0));
+}
+
 TEST_F(PartitionLogTest, AnIoErrorOnAWriteEndsWriting) {
   world.disk.intercept = [&](MemoryDisk::Operation operation, const std::string&) {
     return MemoryDisk::Verdict{operation == MemoryDisk::Operation::write ? std::optional(ErrorCode::io)
