@@ -293,6 +293,16 @@ std::size_t Fabric::open_sides(const Process& process) const {
   return open;
 }
 
+void Fabric::machine_lost_power(const Machine& machine) {
+  for (const auto& [number, here] : links_) {
+    for (const int side : {0, 1}) {
+      if (&here->sides[side].process->machine == &machine) {
+        here->streams[side].drop_flight();
+      }
+    }
+  }
+}
+
 void Fabric::process_died(Process& process, bool power_lost) {
   std::vector<ListenerNumber> listening;
   for (const auto& [number, state] : listeners_) {

@@ -80,6 +80,8 @@ class Fabric {
   // --- crashes ---
   // The kernel closes everything of a process that died; its machine may have died with it.
   void process_died(Process& process, bool power_lost);
+  // What the machine's processes, dead ones too, had sent and not delivered is gone.
+  void machine_lost_power(const Machine& machine);
 
   [[nodiscard]] const NetworkOptions& options() const { return options_; }
   void set_options(const NetworkOptions& options) { options_ = options; }

@@ -97,6 +97,20 @@ void ProcessHeap::free_all() {
   live_blocks_ = 0;
 }
 
+std::vector<std::string> ProcessHeap::describe(std::size_t count) const {
+  constexpr std::size_t kShown = 48;
+  std::vector<std::string> lines;
+  for (const HeapBlock* block = first_; block != nullptr && lines.size() < count; block = block->next) {
+    std::string line = std::to_string(block->bytes) + " bytes: ";
+    const auto* bytes = reinterpret_cast<const char*>(block + 1);
+    for (std::size_t index = 0; index < std::min(kShown, block->bytes); ++index) {
+      line += bytes[index] >= ' ' && bytes[index] <= '~' ? bytes[index] : '.';
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
 ProcessHeap* ProcessHeap::current() {
   return current_heap;
 }
@@ -120,28 +134,37 @@ void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
 }  // namespace
 }  // namespace booblik::sim
 
-// The array, nothrow and sized forms of the standard library come down to these.
-void* operator new(std::size_t bytes) {
-  return booblik::sim::allocate_or_throw(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__);
-}
+// Every form, also those that the standard library brings down to the first: AddressSanitizer has its own of
+// each.
+#define BOOBLIK_NEW(form)                                                                                   \
+  void* operator form(std::size_t bytes) {                                                                  \
+    return booblik::sim::allocate_or_throw(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__);                        \
+  }                                                                                                         \
+  void* operator form(std::size_t bytes, const std::nothrow_t&) noexcept {                                  \
+    return booblik::sim::HeapBlock::allocate(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__);                      \
+  }                                                                                                         \
+  void* operator form(std::size_t bytes, std::align_val_t alignment) {                                      \
+    return booblik::sim::allocate_or_throw(bytes, std::max(static_cast<std::size_t>(alignment),             \
+                                                           std::size_t{__STDCPP_DEFAULT_NEW_ALIGNMENT__})); \
+  }
+#define BOOBLIK_DELETE(form)                                                 \
+  void operator form(void* memory) noexcept {                                \
+    booblik::sim::HeapBlock::free(memory);                                   \
+  }                                                                          \
+  void operator form(void* memory, std::size_t) noexcept {                   \
+    booblik::sim::HeapBlock::free(memory);                                   \
+  }                                                                          \
+  void operator form(void* memory, const std::nothrow_t&) noexcept {         \
+    booblik::sim::HeapBlock::free(memory);                                   \
+  }                                                                          \
+  void operator form(void* memory, std::align_val_t) noexcept {              \
+    booblik::sim::HeapBlock::free(memory);                                   \
+  }                                                                          \
+  void operator form(void* memory, std::size_t, std::align_val_t) noexcept { \
+    booblik::sim::HeapBlock::free(memory);                                   \
+  }
 
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return booblik::sim::allocate_or_throw(
-      bytes, std::max(static_cast<std::size_t>(alignment), std::size_t{__STDCPP_DEFAULT_NEW_ALIGNMENT__}));
-}
-
-void operator delete(void* memory) noexcept {
-  booblik::sim::HeapBlock::free(memory);
-}
-
-void operator delete(void* memory, std::size_t) noexcept {
-  booblik::sim::HeapBlock::free(memory);
-}
-
-void operator delete(void* memory, std::align_val_t) noexcept {
-  booblik::sim::HeapBlock::free(memory);
-}
-
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  booblik::sim::HeapBlock::free(memory);
-}
+BOOBLIK_NEW(new)
+BOOBLIK_NEW(new[])
+BOOBLIK_DELETE(delete)
+BOOBLIK_DELETE(delete[])

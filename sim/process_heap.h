@@ -10,6 +10,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace booblik::sim {
 
@@ -28,6 +30,9 @@ class ProcessHeap {
 
   [[nodiscard]] std::int64_t live_bytes() const { return live_bytes_; }
   [[nodiscard]] std::int64_t live_blocks() const { return live_blocks_; }
+
+  // For leak reports: size and first bytes of the `count` youngest blocks.
+  [[nodiscard]] std::vector<std::string> describe(std::size_t count) const;
 
   // Where the program allocates now; null is the world. A simulation is one thread.
   [[nodiscard]] static ProcessHeap* current();

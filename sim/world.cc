@@ -63,6 +63,10 @@ World::World(env::StackPool& stacks, const WorldOptions& options, TraceSink* sin
 }
 
 World::~World() {
+  shut_down();
+}
+
+void World::shut_down() {
   for (std::size_t number = 1; number < incarnations_.size(); ++number) {
     kill(incarnations_[number]->process.id);
   }
@@ -114,6 +118,7 @@ void World::main_returned(Incarnation& made) {
   made.leaks.handles = made.process.handles();
   made.leaks.connections = fabric_.open_sides(made.process);
   made.leaks.memory_blocks = made.process.heap.live_blocks();
+  made.leaks.memory = made.process.heap.describe(4);
   trace_.mark(now(), made.name, "process", "finishes");
   release(made, ProcessEnd::finished);
 }
@@ -153,15 +158,17 @@ void World::lose_power(Machine& machine) {
         release(*made, ProcessEnd::power_lost);
       }
     }
+    fabric_.machine_lost_power(machine);
     machine.disk.lose_power();
   });
 }
 
-ProcessEnd World::wait(ProcessId process) {
+ProcessEnd World::wait(ProcessId process, Deadline deadline) {
   Incarnation& waited = incarnation(process);
-  while (waited.end == ProcessEnd::running) {
+  while (waited.end == ProcessEnd::running && !deadline.passed(now())) {
     waited.waiters.push_back(scheduler_.current());
-    scheduler_.block(Deadline::never(), "the end of", waited.name);
+    scheduler_.block(deadline, "the end of", waited.name);
+    std::erase(waited.waiters, scheduler_.current());
   }
   return waited.end;
 }

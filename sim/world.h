@@ -37,6 +37,7 @@ struct Leaks {
   std::int64_t handles = 0;
   std::size_t connections = 0;
   std::int64_t memory_blocks = 0;
+  std::vector<std::string> memory;  // the first blocks, described
 
   [[nodiscard]] bool none() const {
     return fibers.empty() && handles == 0 && connections == 0 && memory_blocks == 0;
@@ -49,7 +50,6 @@ class World final : public CrashHandler {
   World(env::StackPool& stacks, const WorldOptions& options, TraceSink* sink = nullptr);
   World(const World&) = delete;
   World& operator=(const World&) = delete;
-  // Kills every process, then unwinds the world's own fibers.
   ~World() override;
 
   Machine& add_machine(std::string name, const DiskOptions& disk, const ClockOptions& clock);
@@ -66,8 +66,9 @@ class World final : public CrashHandler {
   // own.
   [[nodiscard]] env::Environment& outside_environment();
 
-  // Waits until the process has ended, and says how. Called by a fiber of the world.
-  ProcessEnd wait(ProcessId process);
+  // Waits until the process has ended, and says how; `running` at the deadline. Called by a fiber of the
+  // world.
+  ProcessEnd wait(ProcessId process, Deadline deadline = Deadline::never());
   [[nodiscard]] ProcessEnd state(ProcessId process) const;
   // Of a process that finished; taken when its main fiber returned.
   [[nodiscard]] const Leaks& leaks(ProcessId process) const;
@@ -76,6 +77,10 @@ class World final : public CrashHandler {
   // Every process of the machine dies, and its disk loses what was not durable.
   void lose_power(Machine& machine) override;
   void kill(ProcessId process) override;
+
+  // The end of everything that runs: kills every process, then unwinds the world's own fibers. They may refer
+  // to what lives outside of the world, so whoever owns that calls this before it goes.
+  void shut_down();
 
   // A fiber of the world.
   env::FiberId spawn(std::string name, std::move_only_function<void()> body) {

@@ -22,6 +22,8 @@ StackPool::StackPool(Options options)
       stack_bytes_((options.stack_bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_),
       idle_stacks_max_(options.idle_stacks_max) {
   BOOBLIK_CHECK(stack_bytes_ > 0, "a stack has at least one page");
+  // Now, so that release never allocates: it may run for whoever's fiber has ended.
+  idle_.reserve(idle_stacks_max_);
 }
 
 StackPool::~StackPool() {

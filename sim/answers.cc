@@ -1,0 +1,209 @@
+#include "sim/answers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/crc32c.h"
+
+namespace booblik::sim {
+namespace {
+
+// A held FETCH that nothing disturbs is answered so long after the data came, at the latest.
+constexpr Duration kWakeUp = std::chrono::seconds(2);
+// Rounding of timers, and the way of the answer.
+constexpr Duration kTimerSlack = std::chrono::milliseconds(1);
+// More fetches than a run's clients can hold at a time.
+constexpr std::int64_t kHeldEnough = 16;
+
+bool is_old(const Workload& workload, const Question& question) {
+  return question.epoch != workload.model.epoch();
+}
+
+void check_produce(Workload& workload, const Question& question, const wire::ResponseHeader& header,
+                   Bytes frame) {
+  Model& model = workload.model;
+  if (header.error != wire::WireError::none) {
+    return model.violate(fmt::format("PRODUCE was refused with error {}", static_cast<int>(header.error)));
+  }
+  const auto answer = wire::decode_produce_response(frame);
+  if (!answer) {
+    return model.violate(fmt::format("PRODUCE answer: {}", answer.error().reason));
+  }
+  const bool forced = question.acks == wire::AckPolicy::forced;
+  const std::int64_t base = answer->base_offset.value();
+  if (is_old(workload, question)) {
+    return model.acked_by_the_dead(question.first, question.records, base, forced);
+  }
+  if (base < question.ends[question.partition]) {
+    model.violate(fmt::format("partition {}: PRODUCE got base offset {}, below the end {} known before",
+                              question.partition, base, question.ends[question.partition]));
+  }
+  model.acked(question.first, question.records, base, answer->log_end_offset.value(), forced);
+}
+
+// Whole records from `offset` on; says where the first incomplete one begins.
+std::int64_t check_records(Workload& workload, const Question& question, Bytes payload, std::int64_t end) {
+  Model& model = workload.model;
+  std::int64_t offset = question.offset;
+  ByteReader reader(payload);
+  while (reader.remaining() > 0) {
+    if (offset >= end) {
+      model.violate(fmt::format("partition {}: FETCH served bytes behind its high watermark {}",
+                                question.partition, end));
+      break;
+    }
+    ByteReader ahead = reader;
+    const auto size = ahead.read<std::int32_t>();
+    const auto checksum = ahead.read<std::uint32_t>();
+    if (checksum && *size <= 0) {
+      model.damaged(question.partition, offset);
+      break;
+    }
+    const auto record = checksum ? ahead.read_bytes(static_cast<std::size_t>(*size)) : std::nullopt;
+    if (!record) {
+      if (static_cast<std::int64_t>(payload.size()) < question.max_bytes) {
+        model.damaged(question.partition, offset);  // only maxBytes may cut a record
+      }
+      model.count("cut record");
+      break;
+    }
+    if (crc32c(*record) != *checksum) {
+      model.damaged(question.partition, offset);
+      break;
+    }
+    model.fetched(question.partition, offset, *record);
+    reader = ahead;
+    ++offset;
+  }
+  return offset;
+}
+
+// No wake-up is lost, and none comes without data.
+void check_wait(Workload& workload, const Question& question, bool empty) {
+  Model& model = workload.model;
+  const Duration waited = workload.now() - question.sent;
+  const Duration wait = std::chrono::milliseconds(question.wait_millis);
+  if (empty && question.wait_millis > 0 && waited + kTimerSlack < wait && !workload.stop_requested &&
+      workload.plan.held_max >= kHeldEnough) {
+    model.count("early empty");
+
+    if (workload.undisturbed() && workload.plan.pipelined_max >= kHeldEnough) {
+      model.violate(fmt::format("a held FETCH came back empty after {} ms of {}",
+                                std::chrono::duration_cast<std::chrono::milliseconds>(waited).count(),
+                                question.wait_millis));
+    }
+  }
+  if (question.min_bytes > 1 || !workload.undisturbed()) {
+    return;
+  }
+  if (const auto since = model.known_since(question.partition, question.offset)) {
+    model.count("wake-up");
+    const Duration late = workload.now() - std::max(*since, question.in_turn);
+    if (late > kWakeUp) {
+      model.violate(fmt::format("partition {}: FETCH at {} was answered {} ms after the data was there",
+                                question.partition, question.offset,
+                                std::chrono::duration_cast<std::chrono::milliseconds>(late).count()));
+    }
+  }
+}
+
+Answer check_fetch(Workload& workload, const Question& question, const wire::ResponseHeader& header,
+                   Bytes frame) {
+  Model& model = workload.model;
+  Answer result{.out_of_range = false, .next_offset = question.offset, .end = 0};
+  if (header.error == wire::WireError::offset_out_of_range) {
+    result.out_of_range = true;
+    if (question.offset <= question.ends[question.partition] && !workload.retention_was_on) {
+      model.violate(fmt::format("partition {}: offset {} is out of range though the end was {}",
+                                question.partition, question.offset, question.ends[question.partition]));
+    }
+    return result;
+  }
+  if (header.error != wire::WireError::none) {
+    model.violate(fmt::format("FETCH was refused with error {}", static_cast<int>(header.error)));
+    return result;
+  }
+  const auto answer = wire::decode_fetch_response(frame);
+  if (!answer) {
+    model.violate(fmt::format("FETCH answer: {}", answer.error().reason));
+    return result;
+  }
+  result.end = answer->high_watermark.value();
+  model.told_end(question.partition, result.end, question.ends[question.partition], "FETCH");
+  if (answer->payload.empty() && question.offset != result.end) {
+    model.violate(fmt::format("partition {}: FETCH at {} is empty though the log ends at {}",
+                              question.partition, question.offset, result.end));
+  }
+  if (static_cast<std::int64_t>(answer->payload.size()) > question.max_bytes) {
+    model.violate("FETCH served more than maxBytes");
+  }
+  check_wait(workload, question, answer->payload.empty());
+  result.next_offset = check_records(workload, question, answer->payload, result.end);
+  return result;
+}
+
+void check_metadata(Workload& workload, const Question& question, Bytes frame) {
+  Model& model = workload.model;
+  const auto topics = wire::decode_metadata_response(frame);
+  if (!topics) {
+    return model.violate(fmt::format("METADATA answer: {}", topics.error().reason));
+  }
+  std::size_t partition = 0;
+  for (const wire::TopicMetadata& topic : *topics) {
+    for (const wire::PartitionMetadata& each : topic.partitions) {
+      if (partition >= model.partitions() || topic.name != workload.topic_of(partition) ||
+          each.partition != workload.id_of(partition)) {
+        return model.violate(fmt::format("METADATA lists {}-{}", topic.name, each.partition.value()));
+      }
+      model.told_end(partition, each.high_watermark.value(), question.ends[partition], "METADATA");
+      model.told_start(partition, each.log_start.value());
+      ++partition;
+    }
+  }
+  if (partition != model.partitions()) {
+    model.violate(fmt::format("METADATA lists {} of {} partitions", partition, model.partitions()));
+  }
+}
+
+}  // namespace
+
+Answer check_answer(Workload& workload, const Question& question, Bytes frame) {
+  Model& model = workload.model;
+  workload.watch_cache();
+  model.set_now(workload.now());
+  const auto header = wire::decode_response_header(frame);
+  if (!header) {
+    model.violate(fmt::format("answer: {}", header.error().reason));
+    return {};
+  }
+  if (header->correlation_id != question.correlation_id) {
+    model.violate(fmt::format("the answer to request {} came where that to {} was due",
+                              header->correlation_id, question.correlation_id));
+    return {};
+  }
+  if (question.unknown_partition) {
+    if (header->error != wire::WireError::unknown_topic_or_partition) {
+      model.violate(fmt::format("a request for no partition was answered with error {}",
+                                static_cast<int>(header->error)));
+    }
+    return {};
+  }
+  switch (question.kind) {
+    case Question::Kind::produce:
+      check_produce(workload, question, *header, frame);
+      return {};
+    case Question::Kind::fetch:
+      return is_old(workload, question) ? Answer{} : check_fetch(workload, question, *header, frame);
+    case Question::Kind::metadata:
+      break;
+  }
+  if (header->error != wire::WireError::none) {
+    model.violate(fmt::format("METADATA was refused with error {}", static_cast<int>(header->error)));
+  } else if (!is_old(workload, question)) {
+    check_metadata(workload, question, frame);
+  }
+  return {};
+}
+
+}  // namespace booblik::sim

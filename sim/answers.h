@@ -1,0 +1,47 @@
+// The oracle of single answers: what was asked, what was known then, and whether the answer can be right.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/workload.h"
+#include "wire/response.h"
+
+namespace booblik::sim {
+
+struct Question {
+  enum class Kind { produce, fetch, metadata };
+
+  Kind kind = Kind::metadata;
+  std::int32_t correlation_id = 0;
+  std::size_t partition = 0;
+  bool unknown_partition = false;  // asked for one that does not exist
+  // PRODUCE
+  wire::AckPolicy acks = wire::AckPolicy::written;
+  AttemptNumber first = 0;
+  std::int64_t records = 0;
+  // FETCH
+  std::int64_t offset = 0;
+  std::int32_t max_bytes = 0;
+  std::int64_t wait_millis = 0;
+  std::int32_t min_bytes = 0;
+
+  std::uint64_t epoch = 0;         // of the model, when the connection was made
+  std::vector<std::int64_t> ends;  // known when it was sent, by partition
+  Instant sent;
+  Instant in_turn;  // sent, and the answers before it received
+
+  [[nodiscard]] bool is_answered() const { return kind != Kind::produce || acks != wire::AckPolicy::none; }
+};
+
+struct Answer {
+  bool out_of_range = false;
+  std::int64_t next_offset = 0;  // of a FETCH: behind the last whole record
+  std::int64_t end = 0;          // of a FETCH: the high watermark
+};
+
+// Tells the model what `frame` says, or that it cannot be the answer. Whatever is wrong is a violation of the
+// model.
+Answer check_answer(Workload& workload, const Question& question, Bytes frame);
+
+}  // namespace booblik::sim

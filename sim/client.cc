@@ -1,0 +1,187 @@
+#include "sim/client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "env/sync.h"
+#include "wire/request_encoder.h"
+
+namespace booblik::sim {
+namespace {
+
+constexpr std::int64_t kConnectMillis = 5'000;
+constexpr std::int64_t kRetryMillis = 200;
+
+}  // namespace
+
+Client::Client(Workload& workload, Role role, std::uint64_t number)
+    : workload_(workload),
+      environment_(workload.world.outside_environment()),
+      role_(role),
+      random_(random_stream(number, "client")),
+      connection_(environment_, workload.port),
+      positions_(workload.model.partitions()) {}
+
+void Client::pause(std::int64_t mean_millis) {
+  const std::int64_t nanoseconds = 2 * mean_millis * 1'000'000;
+  workload_.world.scheduler().sleep(Duration(between(random_, 0, nanoseconds)), "thinking");
+}
+
+void Client::run() {
+  while (!workload_.ended()) {
+    const Deadline deadline(workload_.now() + std::chrono::milliseconds(kConnectMillis));
+    const std::uint64_t epoch = workload_.model.epoch();
+    if (connection_.connect(deadline)) {
+      // Whatever life the connection really reached, a change since before it makes answers old news at
+      // worst.
+      epoch_ = epoch;
+      connection_number_ = ++workload_.connections;
+      next_correlation_id_ = 1;
+      use_connection();
+      connection_.close();
+    }
+    pause(kRetryMillis);
+  }
+}
+
+void Client::use_connection() {
+  while (!workload_.ended() && burst()) {
+    pause(workload_.plan.think_millis);
+  }
+}
+
+void Client::add_produce(Question& question, std::vector<std::byte>& bytes) {
+  const Plan& plan = workload_.plan;
+  question.kind = Question::Kind::produce;
+  question.acks = static_cast<wire::AckPolicy>(random_.below(3));
+  question.records = between(random_, 1, plan.batch_max);
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t index = 0; index < question.records; ++index) {
+    sizes.push_back(between(random_, kPayloadBytesMin, std::max(kPayloadBytesMin, plan.payload_bytes_max())));
+  }
+  question.first = workload_.model.send_batch(question.partition, connection_number_, sizes);
+  std::vector<std::vector<std::byte>> payloads;
+  for (std::size_t index = 0; index < sizes.size(); ++index) {
+    payloads.emplace_back(static_cast<std::size_t>(sizes[index]));
+    Model::fill_payload(question.first + index, payloads.back());
+  }
+  const std::vector<Bytes> views(payloads.begin(), payloads.end());
+  question.unknown_partition = random_.one_in(20);
+  if (question.unknown_partition) {
+    workload_.model.refuse(question.first, question.records);
+  }
+  wire::encode_produce(bytes, question.correlation_id, workload_.topic_of(question.partition),
+                       question.unknown_partition ? PartitionId(77) : workload_.id_of(question.partition),
+                       question.acks, views);
+}
+
+void Client::add_fetch(Question& question, std::vector<std::byte>& bytes) {
+  const Plan& plan = workload_.plan;
+  question.kind = Question::Kind::fetch;
+  const std::int64_t start = workload_.model.known_start(question.partition);
+  const std::int64_t end = workload_.model.known_end(question.partition);
+  const bool follows = random_.below(3) != 0;
+  std::int64_t& position = positions_[question.partition];
+  position = std::clamp(position, start, end);
+  question.offset = follows ? position : between(random_, start, end);
+  question.max_bytes =
+      static_cast<std::int32_t>(random_.one_in(4) ? between(random_, 1, 64) : between(random_, 1, 16 * 1024));
+  if (random_.one_in(2)) {
+    question.wait_millis = between(random_, 0, plan.wait_max_millis);
+    question.min_bytes = static_cast<std::int32_t>(
+        random_.one_in(2) ? 0 : between(random_, 0, std::min(question.max_bytes, 500)));
+  }
+  wire::encode_fetch(bytes, question.correlation_id, workload_.topic_of(question.partition),
+                     workload_.id_of(question.partition), Offset(question.offset), question.max_bytes,
+                     std::chrono::milliseconds(question.wait_millis), question.min_bytes);
+}
+
+void Client::add_question(std::vector<Question>& questions, std::vector<std::byte>& bytes) {
+  Question question;
+  question.correlation_id = next_correlation_id_++;
+  question.partition = random_.below(workload_.model.partitions());
+  question.epoch = epoch_;
+  const std::uint64_t kind = random_.below(20);
+  const bool unusual = kind == 0;
+  if (role_ == Role::poller || kind == 1) {
+    question.kind = Question::Kind::metadata;
+    wire::encode_metadata(bytes, question.correlation_id, {});
+  } else if ((role_ == Role::producer) != unusual) {
+    add_produce(question, bytes);
+  } else {
+    add_fetch(question, bytes);
+  }
+  for (std::size_t partition = 0; partition < workload_.model.partitions(); ++partition) {
+    question.ends.push_back(workload_.model.known_end(partition));
+  }
+  questions.push_back(std::move(question));
+}
+
+bool Client::burst() {
+  if (epoch_ != workload_.model.epoch()) {
+    return false;  // the broker of this connection is dead
+  }
+  std::vector<Question> questions;
+  std::vector<std::byte> bytes;
+  const std::int64_t depth = between(random_, 1, workload_.plan.depth_max);
+  for (std::int64_t index = 0; index < depth; ++index) {
+    add_question(questions, bytes);
+  }
+  const Deadline deadline(
+      workload_.now() +
+      std::chrono::milliseconds(workload_.plan.patience_millis + depth * workload_.plan.wait_max_millis));
+  const bool misbehaves = happens(random_, static_cast<Odds>(workload_.plan.misbehaviour_odds));
+  const std::uint64_t how = random_.below(3);
+  const Instant sent = workload_.now();
+  std::ranges::for_each(questions, [sent](Question& question) { question.sent = sent; });
+  // Sending and receiving go on side by side: a broker whose answers nobody takes reads no further.
+  env::WaitGroup sending(environment_.scheduler);
+  sending.add();
+  workload_.world.spawn("client's sender", [&] {
+    const bool went = connection_.send(bytes, deadline).has_value();
+    if (went && misbehaves && how == 1) {
+      connection_.shutdown_send();
+    }
+    sending.done();
+  });
+  if (misbehaves && how == 2) {
+    pause(2'000);
+  }
+  const bool good = !(misbehaves && how == 0) && take_answers(questions, deadline);
+  if (!good) {
+    connection_.abort();
+  }
+  static_cast<void>(sending.wait(Deadline::never()));
+  return good && !(misbehaves && how == 1);
+}
+
+bool Client::take_answers(std::vector<Question>& questions, Deadline deadline) {
+  Instant in_turn = workload_.now();
+  for (Question& question : questions) {
+    if (!question.is_answered()) {
+      continue;
+    }
+    question.in_turn = in_turn;
+    const auto frame = connection_.receive_frame(deadline);
+    if (!frame) {
+      if (workload_.undisturbed() && !workload_.stop_requested) {
+        workload_.model.violate(fmt::format("an undisturbed connection failed: {}", frame.error().message));
+      }
+      return false;
+    }
+    in_turn = workload_.now();
+    const Answer answer = check_answer(workload_, question, *frame);
+    if (workload_.model.violation()) {
+      workload_.world.scheduler().stop();
+      return false;
+    }
+    if (question.kind == Question::Kind::fetch && question.epoch == workload_.model.epoch()) {
+      positions_[question.partition] = answer.next_offset;
+    }
+  }
+  return true;
+}
+
+}  // namespace booblik::sim

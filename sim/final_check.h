@@ -1,0 +1,15 @@
+// Reads everything back, when nothing fails any more.
+#pragma once
+
+#include <string>
+
+#include "sim/workload.h"
+
+namespace booblik::sim {
+
+// Reads each partition from its start to its end and compares it with the model. Empty when all of it could
+// be read, otherwise what stood in the way. What is wrong with what was read is a violation of the model.
+// Parks.
+[[nodiscard]] std::string check_everything(Workload& workload);
+
+}  // namespace booblik::sim

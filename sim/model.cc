@@ -1,0 +1,289 @@
+#include "sim/model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace booblik::sim {
+
+Model::Model(std::size_t partitions, bool damage_is_allowed)
+    : partitions_(partitions), damage_is_allowed_(damage_is_allowed) {}
+
+void Model::violate(std::string text) {
+  if (!violation_) {
+    violation_ = std::move(text);
+  }
+}
+
+AttemptNumber Model::send_batch(std::size_t partition, std::uint64_t connection,
+                                const std::vector<std::int64_t>& payload_bytes) {
+  const AttemptNumber first = attempts_.size();
+  for (std::size_t index = 0; index < payload_bytes.size(); ++index) {
+    attempts_.push_back({.partition = partition,
+                         .connection = connection,
+                         .life = life_,
+                         .payload_bytes = payload_bytes[index],
+                         .index_in_batch = static_cast<std::int64_t>(index)});
+  }
+  return first;
+}
+
+void Model::refuse(AttemptNumber first, std::int64_t records) {
+  for (std::int64_t index = 0; index < records; ++index) {
+    Attempt& refused = attempts_[first + static_cast<AttemptNumber>(index)];
+    refused.refused = true;
+    if (refused.offset >= 0) {
+      violate(fmt::format("a refused record was seen at offset {}", refused.offset));
+    }
+  }
+}
+
+void Model::fill_payload(AttemptNumber number, MutableBytes out) {
+  store_big_endian(out.data(), number);
+  for (std::size_t index = sizeof number; index < out.size(); ++index) {
+    out[index] = static_cast<std::byte>((number * 31 + index * 7) & 0xFFU);
+  }
+}
+
+void Model::learn(std::size_t partition, std::int64_t offset, AttemptNumber number, const char* how) {
+  Partition& here = partitions_[partition];
+  Attempt& learned = attempts_[number];
+  const auto name = [&] {
+    return fmt::format("partition {} offset {} ({}): record {}", partition, offset, how, number);
+  };
+  if (learned.partition != partition) {
+    return violate(fmt::format("{} was sent to partition {}", name(), learned.partition));
+  }
+  if (learned.refused) {
+    return violate(fmt::format("{} was refused", name()));
+  }
+  if (learned.offset >= 0 && learned.offset != offset) {
+    return violate(fmt::format("{} was at offset {} before", name(), learned.offset));
+  }
+  if (static_cast<std::size_t>(offset) >= here.content.size()) {
+    here.content.resize(static_cast<std::size_t>(offset) + 1, kUnknown);
+    here.since.resize(here.content.size());
+    here.vouched.resize(here.content.size(), false);
+  }
+  std::int64_t& known = here.content[static_cast<std::size_t>(offset)];
+  if (known != kUnknown && known != static_cast<std::int64_t>(number)) {
+    return violate(fmt::format("{} where record {} was before", name(), known));
+  }
+  if (known == kUnknown && offset >= here.recovered_end && learned.life != life_) {
+    return violate(fmt::format("{} of life {} came back in life {}: recovery had ended the log at {}", name(),
+                               learned.life, life_, here.recovered_end));
+  }
+  if (known == kUnknown) {
+    here.since[static_cast<std::size_t>(offset)] = now_;
+  }
+  known = static_cast<std::int64_t>(number);
+  if (offset < here.recovered_end) {
+    here.vouched[static_cast<std::size_t>(offset)] = true;  // recovery vouches for all that it finds
+  }
+  learned.offset = offset;
+  here.end = std::max(here.end, offset + 1);
+  // The records of a batch are neighbours.
+  if (learned.index_in_batch > 0) {
+    const Attempt& before = attempts_[number - 1];
+    if (before.offset >= 0 && before.offset != offset - 1) {
+      violate(fmt::format("{} is not behind its batch's record at offset {}", name(), before.offset));
+    }
+  }
+}
+
+void Model::acked(AttemptNumber first, std::int64_t records, std::int64_t base, std::int64_t end,
+                  bool forced) {
+  const std::size_t partition = attempts_[first].partition;
+  count("acked batch");
+  if (base < 0 || end < base + records) {
+    return violate(fmt::format("PRODUCE of {} records answered base {} end {}", records, base, end));
+  }
+  for (std::int64_t index = 0; index < records; ++index) {
+    learn(partition, base + index, first + static_cast<AttemptNumber>(index), "acked");
+  }
+  Partition& here = partitions_[partition];
+  here.end = std::max(here.end, end);
+  if (forced) {
+    here.durable = std::max(here.durable, base + records);
+    vouch_below(here, base + records);
+  }
+}
+
+// A barrier covers all that was written before it.
+void Model::vouch_below(Partition& partition, std::int64_t offset) {
+  const auto end = std::min(static_cast<std::size_t>(offset), partition.content.size());
+  for (std::size_t index = 0; index < end; ++index) {
+    partition.vouched[index] = partition.vouched[index] || partition.content[index] != kUnknown;
+  }
+}
+
+void Model::unreadable(std::size_t partition, std::int64_t offset) {
+  const Partition& here = partitions_[partition];
+  count("hole");
+  const auto index = static_cast<std::size_t>(offset);
+  if (damage_is_allowed_) {
+    return;
+  }
+  if (!holes_can_be_ || (index < here.content.size() && here.content[index] != kUnknown)) {
+    violate(fmt::format("partition {}: offset {} cannot be read, though nobody took the power from it",
+                        partition, offset));
+  }
+}
+
+void Model::acked_by_the_dead(AttemptNumber first, std::int64_t records, std::int64_t base, bool forced) {
+  Partition& here = partitions_[attempts_[first].partition];
+  count("acked by the dead");
+  for (std::int64_t index = 0; index < records; ++index) {
+    Attempt& told = attempts_[first + static_cast<AttemptNumber>(index)];
+    if (told.offset >= 0 && told.offset != base + index) {
+      violate(fmt::format("record {} acked at offset {} was at {} before",
+                          first + static_cast<AttemptNumber>(index), base + index, told.offset));
+    }
+    told.offset = base + index;
+  }
+  if (!forced) {
+    return;
+  }
+  here.durable = std::max(here.durable, base + records);
+  here.end = std::max(here.end, here.durable);
+  if (here.recovered_life > attempts_[first].life && here.recovered_end < base + records &&
+      !damage_is_allowed_) {
+    violate(fmt::format("partition {}: records up to {} were FORCED, recovery ended the log at {}",
+                        attempts_[first].partition, base + records, here.recovered_end));
+  }
+}
+
+std::optional<Instant> Model::known_since(std::size_t partition, std::int64_t offset) const {
+  const Partition& here = partitions_[partition];
+  if (offset >= static_cast<std::int64_t>(here.content.size()) ||
+      here.content[static_cast<std::size_t>(offset)] == kUnknown) {
+    return std::nullopt;
+  }
+  return here.since[static_cast<std::size_t>(offset)];
+}
+
+void Model::check_whole(std::size_t partition) {
+  const Partition& here = partitions_[partition];
+  std::map<std::uint64_t, std::int64_t> last_by_connection;
+  for (std::int64_t offset = here.start; offset < here.end; ++offset) {
+    const std::int64_t number = offset < static_cast<std::int64_t>(here.content.size())
+                                    ? here.content[static_cast<std::size_t>(offset)]
+                                    : kUnknown;
+    if (number == kUnknown && (holes_can_be_ || damage_is_allowed_)) {
+      continue;
+    }
+    if (number == kUnknown) {
+      return violate(fmt::format("partition {}: offset {} of {}..{} was never served", partition, offset,
+                                 here.start, here.end));
+    }
+    count("final record");
+    const auto [last, is_first] =
+        last_by_connection.emplace(attempts_[static_cast<std::size_t>(number)].connection, number);
+    if (!is_first && std::exchange(last->second, number) >= number) {
+      return violate(
+          fmt::format("partition {}: record {} at offset {} lies behind a later one of its connection",
+                      partition, number, offset));
+    }
+  }
+}
+
+void Model::fetched(std::size_t partition, std::int64_t offset, Bytes payload) {
+  count("fetched record");
+  std::vector<std::byte> expected(payload.size());
+  const AttemptNumber number =
+      payload.size() >= kPayloadBytesMin ? load_big_endian<AttemptNumber>(payload.data()) : attempts_.size();
+  if (number >= attempts_.size() ||
+      attempts_[number].payload_bytes != static_cast<std::int64_t>(payload.size())) {
+    return violate(fmt::format("partition {} offset {}: a record of {} bytes that nobody sent", partition,
+                               offset, payload.size()));
+  }
+  fill_payload(number, expected);
+  if (!std::ranges::equal(payload, expected)) {
+    return violate(fmt::format("partition {} offset {}: record {} has other bytes than were sent", partition,
+                               offset, number));
+  }
+  learn(partition, offset, number, "fetched");
+}
+
+void Model::damaged(std::size_t partition, std::int64_t offset) {
+  count("damaged record");
+  // After a sync that lost pages, what was not durable may turn bad under a running broker.
+  if (!damage_is_allowed_ && !(lossy_cache_ && offset >= partitions_[partition].durable)) {
+    violate(fmt::format("partition {} offset {}: bytes that are no sound record", partition, offset));
+  }
+}
+
+void Model::told_end(std::size_t partition, std::int64_t end, std::int64_t end_at_send, const char* what) {
+  count("told end");
+  if (end < end_at_send) {
+    violate(fmt::format("partition {}: {} says that the log ends at {}, but {} was known before it was asked",
+                        partition, what, end, end_at_send));
+  }
+  partitions_[partition].end = std::max(partitions_[partition].end, end);
+}
+
+void Model::told_start(std::size_t partition, std::int64_t start) {
+  Partition& here = partitions_[partition];
+  if (start > here.end) {
+    violate(fmt::format("partition {}: the log starts at {}, behind its end {}", partition, start, here.end));
+  }
+  here.start = std::max(here.start, start);
+}
+
+void Model::recovered(std::size_t partition, std::int64_t start, std::int64_t end) {
+  Partition& here = partitions_[partition];
+  count("recovered partition");
+  if (end < here.end && !damage_is_allowed_) {
+    violate(fmt::format("partition {}: recovery ended the log at {}, but {} must have survived", partition,
+                        end, here.end));
+  }
+  if (start > end) {
+    violate(fmt::format("partition {}: recovered with start {} behind end {}", partition, start, end));
+  }
+  here.start = start;
+  here.end = end;
+  here.durable = std::max(here.durable, end);
+  here.recovered_end = end;
+  here.recovered_life = life_;
+  forget_from(here, end);
+}
+
+void Model::forget_from(Partition& partition, std::int64_t offset) {
+  if (static_cast<std::int64_t>(partition.content.size()) > offset) {
+    partition.content.resize(static_cast<std::size_t>(offset));
+    partition.since.resize(partition.content.size());
+    partition.vouched.resize(partition.content.size());
+  }
+}
+
+void Model::power_lost() {
+  for (Partition& partition : partitions_) {
+    forget_from(partition, partition.durable);
+    for (std::size_t index = 0; index < partition.content.size(); ++index) {
+      if (!partition.vouched[index]) {
+        partition.content[index] = kUnknown;
+      }
+    }
+    partition.end = partition.durable;
+  }
+  lossy_cache_ = false;
+  holes_can_be_ = true;
+}
+
+void Model::killed() {
+  if (lossy_cache_) {
+    const bool still = lossy_cache_;
+    power_lost();
+    lossy_cache_ = still;
+  }
+}
+
+void Model::stopped_in_good_order() {
+  for (Partition& partition : partitions_) {
+    partition.durable = std::max(partition.durable, partition.end);
+    vouch_below(partition, partition.end);
+  }
+}
+
+}  // namespace booblik::sim

@@ -1,0 +1,218 @@
+#include "sim/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace booblik::sim {
+namespace {
+
+constexpr std::array<std::pair<Mode, const char*>, 5> kModes{{{Mode::any, "any"},
+                                                              {Mode::crash, "crash"},
+                                                              {Mode::network, "network"},
+                                                              {Mode::calm, "calm"},
+                                                              {Mode::rot, "rot"}}};
+
+// Log-uniform in [2^low, 2^(high + 1)).
+std::int64_t log_uniform(env::Random& random, int low, int high) {
+  const auto power = between(random, low, high);
+  const std::int64_t base = std::int64_t{1} << power;
+  return base + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(base)));
+}
+
+// A fault class is off in about half of the seeds.
+std::int64_t maybe(env::Random& random, bool allowed, int low, int high) {
+  const bool on = random.one_in(2);
+  const std::int64_t odds = log_uniform(random, low, high);
+  return allowed && on ? odds : 0;
+}
+
+void draw_scenario(Plan& plan, env::Random random) {
+  plan.topics = between(random, 1, 2);
+  plan.partitions = between(random, 1, 3);
+  plan.producers = between(random, 1, 4);
+  plan.consumers = between(random, 1, 3);
+  plan.pollers = between(random, 0, 1);
+  plan.load_millis = log_uniform(random, 14, 16);
+  plan.think_millis = log_uniform(random, 7, 10);
+  plan.depth_max = log_uniform(random, 0, 4);
+  plan.batch_max = log_uniform(random, 0, 4);
+  plan.payload_max = log_uniform(random, 4, 9);
+  plan.wait_max_millis = log_uniform(random, 4, 13);
+  plan.misbehaviour_odds = maybe(random, true, 2, 6);
+}
+
+void draw_lives(Plan& plan, env::Random random, bool crashes) {
+  plan.life_millis = maybe(random, true, 10, 15);
+  plan.stop_weight = between(random, 0, 2);
+  plan.kill_weight = crashes ? between(random, 0, 3) : 0;
+  plan.power_weight = crashes ? between(random, 0, 3) : 0;
+  if (plan.stop_weight + plan.kill_weight + plan.power_weight == 0) {
+    plan.stop_weight = 1;
+  }
+  plan.crash_recovery_odds = maybe(random, crashes, 1, 4);
+  plan.reconfigure_odds = maybe(random, true, 0, 2);
+  plan.full_disk_odds = maybe(random, crashes, 0, 3);
+}
+
+void draw_configuration(Plan& plan, env::Random random) {
+  reconfigure(plan, random);
+  plan.flush_millis = maybe(random, true, 4, 12);
+  plan.flush_records = maybe(random, true, 0, 8);
+  plan.flush_bytes = log_uniform(random, 12, 18);
+  plan.pipelined_max = log_uniform(random, 0, 6);
+  plan.held_max = log_uniform(random, 0, 6);
+  plan.open_files_max = log_uniform(random, 0, 4);
+}
+
+void draw_disk(Plan& plan, env::Random random, bool faulty) {
+  plan.sector_bytes = random.one_in(2) ? 512 : 4096;
+  plan.atomic_pages = random.one_in(2) ? 1 : 0;
+  plan.ordered_names = random.one_in(2) ? 1 : 0;
+  plan.file_sync_keeps_name = random.one_in(2) ? 1 : 0;
+  plan.names_park = random.one_in(2) ? 1 : 0;
+  plan.split_write_odds = maybe(random, faulty, 1, 6);
+  plan.slow_spell_odds = maybe(random, faulty, 6, 12);
+  plan.hang_odds = maybe(random, faulty, 8, 14);
+  plan.read_error_odds = maybe(random, faulty, 5, 12);
+  plan.write_error_odds = maybe(random, faulty, 6, 12);
+  plan.sync_error_odds = maybe(random, faulty, 5, 11);
+  plan.directory_sync_error_odds = maybe(random, faulty, 5, 10);
+  plan.name_error_odds = maybe(random, faulty, 5, 10);
+  plan.no_space_odds = maybe(random, faulty, 5, 11);
+  plan.too_many_files_odds = maybe(random, faulty, 4, 9);
+}
+
+void draw_network(Plan& plan, env::Random random, bool cuts, bool faulty) {
+  plan.short_send_odds = maybe(random, cuts, 1, 6);
+  plan.short_receive_odds = maybe(random, cuts, 1, 6);
+  plan.one_byte_odds = maybe(random, cuts, 1, 6);
+  plan.split_send_odds = maybe(random, cuts, 1, 6);
+  plan.stall_odds = maybe(random, faulty, 5, 10);
+  plan.reset_odds = maybe(random, faulty, 5, 11);
+  plan.refuse_odds = maybe(random, faulty, 2, 6);
+  plan.socket_bytes = log_uniform(random, 8, 17);
+}
+
+}  // namespace
+
+std::optional<Mode> mode_of(std::string_view name) {
+  const auto* const found =
+      std::ranges::find(kModes, name, [](const auto& mode) { return std::string_view(mode.second); });
+  return found == kModes.end() ? std::nullopt : std::optional(found->first);
+}
+
+const char* to_text(Mode mode) {
+  return std::ranges::find(kModes, mode, &std::pair<Mode, const char*>::first)->second;
+}
+
+Plan draw_plan(std::uint64_t seed, Mode mode) {
+  env::Random which = random_stream(seed, "plan classes");
+  const bool calm = mode == Mode::calm || (mode == Mode::any && which.one_in(10));
+  const bool crashes = !calm && mode != Mode::network && mode != Mode::rot;
+  const bool disk = !calm && mode != Mode::network && mode != Mode::rot;
+  const bool network = !calm && mode != Mode::rot && (mode == Mode::network || which.one_in(2));
+  Plan plan;
+  draw_scenario(plan, random_stream(seed, "plan scenario"));
+  draw_lives(plan, random_stream(seed, "plan lives"), crashes);
+  draw_configuration(plan, random_stream(seed, "plan configuration"));
+  draw_disk(plan, random_stream(seed, "plan disk"), disk);
+  draw_network(plan, random_stream(seed, "plan network"), !calm, network);
+  env::Random rest = random_stream(seed, "plan rest");
+  plan.policy = between(rest, 0, 3);
+  plan.wall_jump_millis = maybe(rest, !calm, 4, 22);
+  plan.drift_per_million = maybe(rest, !calm, 4, 16);
+  if (mode == Mode::rot) {
+    plan.rot_flip_odds = log_uniform(rest, 1, 6);
+  }
+  if (calm) {
+    plan.misbehaviour_odds = 0;
+  }
+  return plan;
+}
+
+void reconfigure(Plan& plan, env::Random& random) {
+  plan.segment_bytes = log_uniform(random, 10, 14);
+  plan.index_bytes = log_uniform(random, 6, 10);
+  plan.retention_bytes = maybe(random, true, 12, 16);
+  plan.retention_millis = maybe(random, true, 11, 15);
+}
+
+std::int64_t Plan::payload_bytes_max() const {
+  // The smallest segment that reconfigure draws holds 1 KiB.
+  return std::min<std::int64_t>(payload_max, 1024 - 8);
+}
+
+std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
+  return {{"topics", &topics},
+          {"partitions", &partitions},
+          {"producers", &producers},
+          {"consumers", &consumers},
+          {"pollers", &pollers},
+          {"load_millis", &load_millis},
+          {"think_millis", &think_millis},
+          {"depth_max", &depth_max},
+          {"batch_max", &batch_max},
+          {"payload_max", &payload_max},
+          {"patience_millis", &patience_millis},
+          {"wait_max_millis", &wait_max_millis},
+          {"misbehaviour_odds", &misbehaviour_odds},
+          {"life_millis", &life_millis},
+          {"kill_weight", &kill_weight},
+          {"power_weight", &power_weight},
+          {"stop_weight", &stop_weight},
+          {"crash_recovery_odds", &crash_recovery_odds},
+          {"reconfigure_odds", &reconfigure_odds},
+          {"full_disk_odds", &full_disk_odds},
+          {"segment_bytes", &segment_bytes},
+          {"index_bytes", &index_bytes},
+          {"flush_millis", &flush_millis},
+          {"flush_records", &flush_records},
+          {"flush_bytes", &flush_bytes},
+          {"retention_bytes", &retention_bytes},
+          {"retention_millis", &retention_millis},
+          {"pipelined_max", &pipelined_max},
+          {"held_max", &held_max},
+          {"open_files_max", &open_files_max},
+          {"policy", &policy},
+          {"sector_bytes", &sector_bytes},
+          {"atomic_pages", &atomic_pages},
+          {"ordered_names", &ordered_names},
+          {"file_sync_keeps_name", &file_sync_keeps_name},
+          {"names_park", &names_park},
+          {"split_write_odds", &split_write_odds},
+          {"slow_spell_odds", &slow_spell_odds},
+          {"hang_odds", &hang_odds},
+          {"read_error_odds", &read_error_odds},
+          {"write_error_odds", &write_error_odds},
+          {"sync_error_odds", &sync_error_odds},
+          {"directory_sync_error_odds", &directory_sync_error_odds},
+          {"name_error_odds", &name_error_odds},
+          {"no_space_odds", &no_space_odds},
+          {"too_many_files_odds", &too_many_files_odds},
+          {"rot_flip_odds", &rot_flip_odds},
+          {"short_send_odds", &short_send_odds},
+          {"short_receive_odds", &short_receive_odds},
+          {"one_byte_odds", &one_byte_odds},
+          {"split_send_odds", &split_send_odds},
+          {"stall_odds", &stall_odds},
+          {"reset_odds", &reset_odds},
+          {"refuse_odds", &refuse_odds},
+          {"socket_bytes", &socket_bytes},
+          {"wall_jump_millis", &wall_jump_millis},
+          {"drift_per_million", &drift_per_million}};
+}
+
+std::string Plan::describe() const {
+  Plan copy = *this;
+  std::string text;
+  for (const auto& [name, value] : copy.fields()) {
+    if (*value != 0) {
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, *value);
+    }
+  }
+  return text;
+}
+
+}  // namespace booblik::sim

@@ -1,0 +1,163 @@
+#include "sim/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "env/sync.h"
+#include "sim/client.h"
+#include "sim/final_check.h"
+#include "sim/supervisor.h"
+
+namespace booblik::sim {
+namespace {
+
+constexpr std::uint64_t kTurnsMax = 20'000'000;
+// After the faults have stopped.
+constexpr Duration kClientsEnd = std::chrono::minutes(10);
+constexpr Duration kBrokerStarts = std::chrono::minutes(1);
+
+// The whole of a run, seen from outside.
+class Run {
+ public:
+  Run(env::StackPool& stacks, std::uint64_t seed, const Plan& plan, TraceSink* sink)
+      : plan_(plan),
+        world_(stacks, {.seed = seed, .scheduler = plan.scheduler(), .network = plan.network()}, sink),
+        machine_(world_.add_machine("machine", plan.disk(), plan.clock())),
+        model_(static_cast<std::size_t>(plan.topics * plan.partitions), plan.rot_flip_odds != 0),
+        workload_{.world = world_, .model = model_, .plan = plan_},
+        supervisor_(workload_, plan_, machine_, seed),
+        clients_running_(world_.scheduler()) {
+    make_clients(seed);
+  }
+
+  RunResult run() {
+    world_.spawn("run", [this] { main(); });
+    const auto stop = world_.run(Instant(std::chrono::hours(24)), kTurnsMax);
+    if (!finished_ && !model_.violation() && unfinished_.empty()) {
+      unfinished_ =
+          stop == SimScheduler::Stop::steps ? "the run does not come to an end" : "the run is deadlocked";
+    }
+    RunResult outcome = result();
+    world_.shut_down();
+    return outcome;
+  }
+
+ private:
+  void make_clients(std::uint64_t seed) {
+    env::Random numbers = random_stream(seed, "clients");
+    const auto add = [&](Role role, std::int64_t count) {
+      for (std::int64_t index = 0; index < count; ++index) {
+        clients_.push_back(std::make_unique<Client>(workload_, role, numbers.next()));
+      }
+    };
+    add(Role::producer, plan_.producers);
+    add(Role::consumer, plan_.consumers);
+    add(Role::poller, plan_.pollers);
+  }
+
+  void main() {
+    for (const auto& client : clients_) {
+      clients_running_.add();
+      world_.spawn("client", [this, &client] {
+        client->run();
+        clients_running_.done();
+      });
+    }
+    world_.spawn("load", [this] {
+      world_.scheduler().sleep(std::chrono::milliseconds(plan_.load_millis), "the load");
+      workload_.load_is_over = true;
+    });
+    supervisor_.keep_running();
+    if (!model_.violation()) {
+      finish();
+    }
+    finished_ = true;
+    world_.scheduler().stop();
+  }
+
+  // The faults stop; from here on everything has to work.
+  void finish() {
+    DiskOptions calm;
+    calm.power_loss = machine_.disk.options().power_loss;
+    machine_.disk.set_faults(calm);
+    machine_.disk.files().set_capacity(calm.capacity_bytes);
+    world_.fabric().set_options(NetworkOptions{});
+    if (!clients_running_.wait(Deadline(world_.now() + kClientsEnd))) {
+      unfinished_ = "clients did not finish after the faults had stopped";
+      return;
+    }
+    supervisor_.end_life(supervisor_.draw_end());
+    for (int round = 0; round < 2 && !model_.violation(); ++round) {
+      if (!supervisor_.start_and_wait(kBrokerStarts)) {
+        unfinished_ = "the broker does not start though nothing fails any more: " + supervisor_.last_error();
+        return;
+      }
+      if (auto problem = check_everything(workload_); !problem.empty()) {
+        unfinished_ = std::move(problem);
+        return;
+      }
+      supervisor_.end_life(Supervisor::How::stop);
+    }
+  }
+
+  RunResult result() {
+    RunResult result;
+    result.fingerprint = world_.fingerprint().value();
+    result.events = world_.fingerprint().events();
+    result.turns = world_.scheduler().turns();
+    result.virtual_time = world_.now().since_start();
+    result.lives = supervisor_.lives();
+    result.records = model_.attempts();
+    result.checks = model_.checks();
+    result.probes = world_.probes().counts();
+    if (model_.violation()) {
+      result.verdict = Verdict::safety;
+      result.reason = *model_.violation();
+    } else if (!unfinished_.empty()) {
+      result.verdict = Verdict::liveness;
+      result.reason = unfinished_;
+      for (const std::string& line : world_.describe()) {
+        result.reason += "\n  " + line;
+      }
+    } else if (result.checks["final record"] == 0 || result.checks["acked batch"] == 0) {
+      result.verdict = Verdict::vacuous;
+    }
+    return result;
+  }
+
+  Plan plan_;
+  World world_;
+  Machine& machine_;
+  Model model_;
+  Workload workload_;
+  Supervisor supervisor_;
+  env::WaitGroup clients_running_;
+  std::vector<std::unique_ptr<Client>> clients_;
+  bool finished_ = false;
+  std::string unfinished_;
+};
+
+}  // namespace
+
+const char* to_text(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::ok:
+      return "ok";
+    case Verdict::vacuous:
+      return "vacuous";
+    case Verdict::safety:
+      return "safety";
+    case Verdict::liveness:
+      return "liveness";
+  }
+  return "?";
+}
+
+RunResult run_plan(env::StackPool& stacks, std::uint64_t seed, Plan plan, TraceSink* sink) {
+  return Run(stacks, seed, plan, sink).run();
+}
+
+}  // namespace booblik::sim

@@ -1,0 +1,176 @@
+#include "sim/supervisor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace booblik::sim {
+namespace {
+
+constexpr std::int64_t kRestartMillisMax = 1'000;
+constexpr std::int64_t kRecoveryCrashMicrosMax = 5'000;
+constexpr Duration kWatchStep = std::chrono::milliseconds(5);
+
+}  // namespace
+
+Supervisor::Supervisor(Workload& workload, Plan& plan, Machine& machine, std::uint64_t seed)
+    : workload_(workload), plan_(plan), machine_(machine), random_(random_stream(seed, "supervisor")) {}
+
+void Supervisor::start() {
+  workload_.stop_requested = false;
+  workload_.retention_was_on =
+      workload_.retention_was_on || plan_.retention_bytes != 0 || plan_.retention_millis != 0;
+  workload_.model.life_begins();
+  lives_.push_back(std::make_unique<BrokerLife>());
+  lives_.back()->options = plan_.broker();
+  lives_.back()->on_opened = [this] { note_recovery(); };
+  end_noted_ = false;
+  start_broker(workload_.world, machine_, *lives_.back());
+}
+
+bool Supervisor::running() const {
+  return !lives_.empty() && workload_.world.state(lives_.back()->process) == ProcessEnd::running;
+}
+
+void Supervisor::note_recovery() {
+  const auto& recovered = lives_.back()->recovered;
+  if (recovered.size() != workload_.model.partitions()) {
+    workload_.model.violate(
+        fmt::format("the broker opened {} of {} partitions", recovered.size(), workload_.model.partitions()));
+    return;
+  }
+  for (std::size_t partition = 0; partition < recovered.size(); ++partition) {
+    workload_.model.recovered(partition, recovered[partition].start, recovered[partition].end);
+  }
+}
+
+// The process has ended by itself: in good order, or because the disk let it down.
+void Supervisor::note_own_end() {
+  if (end_noted_) {
+    return;
+  }
+  end_noted_ = true;
+  const BrokerLife& life = *lives_.back();
+  workload_.watch_cache();
+  if (life.ran_to_its_end) {
+    workload_.model.stopped_in_good_order();
+    const Leaks& leaks = workload_.world.leaks(life.process);
+    workload_.model.count("leak check");
+    if (!leaks.none()) {
+      workload_.model.violate(
+          fmt::format("a broker that stopped leaks {} fiber(s), {} handle(s), {} connection(s), {} "
+                      "block(s) of memory{}{}",
+                      leaks.fibers.size(), leaks.handles, leaks.connections, leaks.memory_blocks,
+                      leaks.fibers.empty() && leaks.memory.empty() ? "" : ": ",
+                      !leaks.fibers.empty()   ? leaks.fibers.front()
+                      : !leaks.memory.empty() ? leaks.memory.front()
+                                              : ""));
+    }
+  } else {
+    workload_.model.killed();
+  }
+  workload_.model.life_ends();
+}
+
+void Supervisor::watch(Deadline deadline) {
+  while (running() && !deadline.passed(workload_.now())) {
+    workload_.world.wait(lives_.back()->process, deadline);
+  }
+  if (!running()) {
+    note_own_end();
+  }
+}
+
+Supervisor::How Supervisor::draw_end() {
+  const std::int64_t draw = between(
+      random_, 1, std::max<std::int64_t>(1, plan_.kill_weight + plan_.power_weight + plan_.stop_weight));
+  if (draw <= plan_.kill_weight) {
+    return How::kill;
+  }
+  return draw <= plan_.kill_weight + plan_.power_weight ? How::power : How::stop;
+}
+
+void Supervisor::end_life(How how) {
+  if (!running()) {
+    return note_own_end();
+  }
+  workload_.watch_cache();
+  BrokerLife& life = *lives_.back();
+  if (how == How::stop) {
+    if (life.opened) {
+      workload_.stop_requested = true;
+      request_stop(workload_.world, life);
+      watch(Deadline(workload_.now() + life.options.shutdown_timeout + std::chrono::seconds(60)));
+      if (!running()) {
+        return;
+      }
+      workload_.model.violate("a broker that was told to stop did not end");
+    }
+    how = How::kill;
+  }
+  end_noted_ = true;
+  if (how == How::kill) {
+    workload_.world.kill(life.process);
+    workload_.model.killed();
+  } else {
+    workload_.world.lose_power(machine_);
+    workload_.model.power_lost();
+  }
+  workload_.model.life_ends();
+}
+
+void Supervisor::fill_disk_for_a_while() {
+  FileSystem& files = machine_.disk.files();
+  const auto sleep = [this](std::int64_t millis_max) {
+    workload_.world.scheduler().sleep(std::chrono::milliseconds(between(random_, 1, millis_max)), "sleep");
+  };
+  sleep(plan_.life_millis / 2 + 1);
+  workload_.world.probes().hit("sim.disk.filled");
+  files.set_capacity(files.used_bytes() + between(random_, 0, 4) * kPageBytes);
+  sleep(5'000);
+  files.set_capacity(DiskOptions{}.capacity_bytes);
+}
+
+void Supervisor::keep_running() {
+  while (!workload_.ended()) {
+    if (happens(random_, static_cast<Odds>(plan_.reconfigure_odds)) && !lives_.empty()) {
+      reconfigure(plan_, random_);
+    }
+    start();
+    if (plan_.life_millis != 0 && happens(random_, static_cast<Odds>(plan_.crash_recovery_odds))) {
+      watch(Deadline(workload_.now() +
+                     std::chrono::microseconds(between(random_, 0, kRecoveryCrashMicrosMax))));
+      end_life(draw_end());
+      workload_.world.scheduler().sleep(std::chrono::milliseconds(between(random_, 0, kRestartMillisMax)),
+                                        "restart");
+      continue;
+    }
+    if (happens(random_, static_cast<Odds>(plan_.full_disk_odds))) {
+      workload_.world.spawn("disk filler", [this] { fill_disk_for_a_while(); });
+    }
+    Deadline end(workload_.now() + std::chrono::milliseconds(plan_.load_millis));
+    if (plan_.life_millis != 0) {
+      end = Deadline(workload_.now() + std::chrono::milliseconds(between(random_, 1, plan_.life_millis)));
+    }
+    while (!workload_.ended() && running() && !end.passed(workload_.now())) {
+      watch(std::min(end, Deadline(workload_.now() + std::chrono::seconds(1))));
+    }
+    if (workload_.ended()) {
+      return;
+    }
+    end_life(draw_end());
+    workload_.world.scheduler().sleep(std::chrono::milliseconds(between(random_, 0, kRestartMillisMax)),
+                                      "restart");
+  }
+}
+
+bool Supervisor::start_and_wait(Duration within) {
+  start();
+  const Deadline deadline(workload_.now() + within);
+  while (running() && !lives_.back()->opened && !deadline.passed(workload_.now())) {
+    watch(std::min(deadline, Deadline(workload_.now() + kWatchStep)));
+  }
+  return running() && lives_.back()->opened;
+}
+
+}  // namespace booblik::sim
