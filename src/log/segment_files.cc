@@ -26,8 +26,8 @@ SegmentFile::SegmentFile(std::uint64_t number, std::string path)
 
 SegmentFiles::SegmentFiles(env::Disk& disk, std::size_t open_max)
     : disk_(disk),
-      pinned_max_(std::max<std::size_t>(open_max / 2, 1)),
-      unused_(std::max<std::int64_t>(static_cast<std::int64_t>(open_max - open_max / 2), 1)) {}
+      open_max_(std::max<std::size_t>(open_max, 1)),
+      unused_(static_cast<std::int64_t>(open_max_)) {}
 
 Result<std::shared_ptr<env::File>> SegmentFiles::open(SegmentFile& file, env::OpenMode mode) {
   auto opened = disk_.open(file.path(), mode);

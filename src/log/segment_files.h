@@ -38,7 +38,8 @@ class SegmentFile {
 
 class SegmentFiles {
  public:
-  // open_max is shared out: half for handles that nobody uses, half for pin(); at least one each.
+  // At most open_max handles stay open that nobody uses, and as many as are counted by pin(); at least one
+  // each.
   SegmentFiles(env::Disk& disk, std::size_t open_max);
 
   [[nodiscard]] SegmentFile name(std::string path) { return {++last_number_, std::move(path)}; }
@@ -67,7 +68,7 @@ class SegmentFiles {
   // the one who appends syncs some before it rolls.
   void pin() { ++pinned_; }
   void unpin() { --pinned_; }
-  [[nodiscard]] bool pinned_too_many() const { return pinned_ >= pinned_max_; }
+  [[nodiscard]] bool pinned_too_many() const { return pinned_ >= open_max_; }
 
   [[nodiscard]] std::size_t open_unused() const { return unused_.size(); }
 
@@ -75,7 +76,7 @@ class SegmentFiles {
   Result<std::shared_ptr<env::File>> open(SegmentFile& file, env::OpenMode mode);
 
   env::Disk& disk_;
-  std::size_t pinned_max_;
+  std::size_t open_max_;
   std::size_t pinned_ = 0;
   std::uint64_t last_number_ = 0;
   Lru<std::shared_ptr<env::File>> unused_;
