@@ -2,37 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/bench/fetch_load.h"
 #include "cli/bench/produce_load.h"
+#include "client/address.h"
 #include "env/posix/environment.h"
 
 namespace booblik::cli {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
-
-struct BrokerAddress {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-std::optional<BrokerAddress> parse_address(const std::string& text) {
-  const auto colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) {
-    return std::nullopt;
-  }
-  char* end = nullptr;
-  const std::string digits = text.substr(colon + 1);
-  const long port = std::strtol(digits.c_str(), &end, 10);
-  if (digits.empty() || *end != '\0' || port < 1 || port > 65'535) {
-    return std::nullopt;
-  }
-  return BrokerAddress{text.substr(0, colon), static_cast<std::uint16_t>(port)};
-}
 
 // Runs `body` in an environment of its own and turns an error into the exit code.
 ExitCode in_environment(std::move_only_function<Result<void>(env::Environment&)> body) {
@@ -62,6 +43,13 @@ struct Shared {
 
 Duration from_seconds(double seconds) {
   return Duration(static_cast<std::int64_t>(seconds * 1e9));
+}
+
+std::int64_t request_bytes(const ProduceLoad& load) {
+  constexpr std::int64_t kFixedBytes = 32;
+  const auto size_field = static_cast<std::int64_t>(sizeof(std::int32_t));
+  return kFixedBytes + static_cast<std::int64_t>(load.topic.size()) +
+         load.batch_records * (load.record_bytes + size_field);
 }
 
 void print_produce(const ProduceLoad& load, ProduceReport& report, bool json) {
@@ -106,20 +94,30 @@ void print_fetch(const FetchLoad& load, const FetchReport& report, bool json) {
              static_cast<double>(report.bytes) / kMiB / seconds, seconds);
 }
 
+// Where the load goes and how long it lasts; an error is about --broker.
 template <class Load>
-bool set_target(Load& load, const Shared& shared) {
-  const auto address = parse_address(shared.broker);
-  if (address) {
-    load.host = address->host;
-    load.port = address->port;
-    load.duration = from_seconds(shared.seconds);
+Result<void> set_target(Load& load, const Shared& shared) {
+  const auto address = client::parse_address(shared.broker);
+  if (!address) {
+    return fail("--broker", address.error());
   }
-  return address.has_value();
+  load.host = address->host;
+  load.port = address->port;
+  load.duration = from_seconds(shared.seconds);
+  return {};
 }
 
-void add_shared(CLI::App& app, Shared& shared) {
+template <class Load>
+void add_shared(CLI::App& app, Shared& shared, Load& load) {
   app.add_option("--broker", shared.broker, "Broker to load, HOST:PORT")
       ->envname("BOOBLIK_BROKER")
+      ->capture_default_str();
+  app.add_option("--topic", load.topic, "Topic to load")->capture_default_str();
+  app.add_option("--partitions", load.partitions, "Spread the connections over so many partitions")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  app.add_option("--connections", load.connections, "Connections")
+      ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   app.add_flag("--json", shared.json, "Print one JSON object instead of text");
   app.add_option("--seconds", shared.seconds, "How long to measure")
@@ -140,8 +138,14 @@ void add_produce_load(Commands& commands) {
       [shared, load, acks] {
         load->acks = *acks == "forced" ? wire::AckPolicy::forced : wire::AckPolicy::written;
         load->warm_up = from_seconds(shared->warm_up_seconds);
-        if (!set_target(*load, *shared)) {
-          return fail_usage("bench-produce", "--broker is HOST:PORT, for example 127.0.0.1:9092");
+        if (const auto set = set_target(*load, *shared); !set) {
+          return fail_usage("bench-produce", set.error().message);
+        }
+        if (request_bytes(*load) > wire::kMaxFrameBytes) {
+          return fail_usage(
+              "bench-produce",
+              fmt::format("--batch times --record-bytes makes a request of {} bytes; at most {} go into one",
+                          request_bytes(*load), wire::kMaxFrameBytes));
         }
         return in_environment([shared, load](env::Environment& environment) -> Result<void> {
           auto report = run_produce_load(environment, *load);
@@ -152,16 +156,9 @@ void add_produce_load(Commands& commands) {
           return {};
         });
       });
-  add_shared(app, *shared);
+  add_shared(app, *shared, *load);
   app.add_option("--warm-up", shared->warm_up_seconds, "Seconds before measuring")
       ->check(CLI::Range(0.0, 600.0))
-      ->capture_default_str();
-  app.add_option("--topic", load->topic, "Topic to write to")->capture_default_str();
-  app.add_option("--partitions", load->partitions, "Spread the connections over so many partitions")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
-  app.add_option("--connections", load->connections, "Connections")
-      ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   app.add_option("--batch", load->batch_records, "Records in a request")
       ->check(CLI::Range(1, 100'000))
@@ -191,8 +188,8 @@ void add_fetch_load(Commands& commands) {
                     .summary = "Load a broker with FETCH from the start of its logs and report throughput",
                     .examples = "  booblik bench-fetch --connections 4 --verify\n"},
                    [shared, load] {
-                     if (!set_target(*load, *shared)) {
-                       return fail_usage("bench-fetch", "--broker is HOST:PORT, for example 127.0.0.1:9092");
+                     if (const auto set = set_target(*load, *shared); !set) {
+                       return fail_usage("bench-fetch", set.error().message);
                      }
                      return in_environment([shared, load](env::Environment& environment) -> Result<void> {
                        const auto report = run_fetch_load(environment, *load);
@@ -203,14 +200,7 @@ void add_fetch_load(Commands& commands) {
                        return {};
                      });
                    });
-  add_shared(app, *shared);
-  app.add_option("--topic", load->topic, "Topic to read")->capture_default_str();
-  app.add_option("--partitions", load->partitions, "Spread the connections over so many partitions")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
-  app.add_option("--connections", load->connections, "Connections")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
+  add_shared(app, *shared, *load);
   app.add_option("--max-bytes", load->max_bytes, "Bytes in an answer at the most")
       ->check(CLI::Range(1, 8'388'590))
       ->capture_default_str();

@@ -16,8 +16,9 @@
 namespace booblik::cli {
 namespace {
 
-// So many requests leave in one send at the most.
-constexpr std::int64_t kBurst = 32;
+// So many requests leave in one send at the most, and about so many bytes.
+constexpr std::int64_t kBurstMax = 32;
+constexpr std::int64_t kBurstBytes = 256 * 1024;
 
 // One connection of the load: a sender and a receiver fiber.
 class Stream {
@@ -26,12 +27,15 @@ class Stream {
       : environment_(environment), load_(load), number_(number), changed_(environment.scheduler) {
     const std::vector<std::byte> payload(static_cast<std::size_t>(load.record_bytes), std::byte{'x'});
     const std::vector<Bytes> payloads(static_cast<std::size_t>(load.batch_records), Bytes(payload));
-    for (std::int64_t i = 0; i < kBurst; ++i) {
-      wire::encode_produce(block_, 0, load.topic,
-                           PartitionId(static_cast<std::int32_t>(number % load.partitions)), load.acks,
-                           payloads);
+    wire::encode_produce(block_, 0, load.topic,
+                         PartitionId(static_cast<std::int32_t>(number % load.partitions)), load.acks,
+                         payloads);
+    const std::vector<std::byte> frame = block_;
+    frame_bytes_ = frame.size();
+    burst_ = std::clamp<std::int64_t>(kBurstBytes / static_cast<std::int64_t>(frame_bytes_), 1, kBurstMax);
+    for (std::int64_t i = 1; i < burst_; ++i) {
+      block_.insert(block_.end(), frame.begin(), frame.end());
     }
-    frame_bytes_ = block_.size() / kBurst;
   }
 
   Result<void> connect() {
@@ -72,7 +76,7 @@ class Stream {
         changed_.wait(load_.requests_per_second > 0 ? Deadline(departure(sent_)) : Deadline(end_));
         continue;
       }
-      send(std::min(due, kBurst));
+      send(std::min(due, burst_));
     }
     sending_done_ = true;
     connection_->shutdown_send();
@@ -90,7 +94,7 @@ class Stream {
     }
     std::int64_t due = 0;
     const Instant now = environment_.clock.now();
-    while (due < kBurst && departure(sent_ + due) <= now) {
+    while (due < burst_ && departure(sent_ + due) <= now) {
       ++due;
     }
     return due;
@@ -182,7 +186,8 @@ class Stream {
   const std::int64_t number_;
   std::unique_ptr<env::Connection> connection_;
   env::Event changed_;
-  std::vector<std::byte> block_;  // kBurst frames
+  std::vector<std::byte> block_;  // burst_ frames
+  std::int64_t burst_ = 1;
   std::size_t frame_bytes_ = 0;
   Instant begin_;
   Instant count_from_;
