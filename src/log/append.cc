@@ -213,8 +213,11 @@ std::unexpected<Error> SegmentedLog::roll_back(Group& group, Error error) {
     Segment& newest = *group.new_segments.back();
     let_go_of_handle(newest);
     ++names_changed_;
-    if (auto removed = context_.files.remove(newest.file); !removed && !left_behind) {
-      left_behind = std::move(removed.error());
+    // Newest first, and nothing more after a failure: what stays is then a prefix of the group and no hole.
+    if (!left_behind) {
+      if (auto removed = context_.files.remove(newest.file); !removed) {
+        left_behind = std::move(removed.error());
+      }
     }
     group.new_segments.pop_back();
   }
@@ -223,8 +226,10 @@ std::unexpected<Error> SegmentedLog::roll_back(Group& group, Error error) {
     return std::unexpected(std::move(synced.error()));
   }
   active().index->drop_from(Position(active().bytes));
-  if (auto cut = active().handle->truncate(active().bytes); !cut && !left_behind) {
-    left_behind = std::move(cut.error());
+  if (!left_behind) {
+    if (auto cut = active().handle->truncate(active().bytes); !cut) {
+      left_behind = std::move(cut.error());
+    }
   }
   if (left_behind) {
     context_.probe.hit("log.roll_back_failed");

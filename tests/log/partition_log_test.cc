@@ -190,6 +190,23 @@ TEST_F(PartitionLogTest, AGroupThatCannotBeTakenBackEndsWriting) {
   EXPECT_TRUE(world.outcomes().contains(Outcome::torn_tail));
 }
 
+TEST_F(PartitionLogTest, AGroupThatIsTakenBackInPartLeavesNoHole) {
+  append({"a"});
+  int writes = 0;
+  world.disk.intercept = [&](MemoryDisk::Operation operation, const std::string&) {
+    const bool third = operation == MemoryDisk::Operation::write && ++writes == 3;
+    const bool fails = third || operation == MemoryDisk::Operation::remove;
+    return fails ? MemoryDisk::Verdict{ErrorCode::no_space, 30} : MemoryDisk::Verdict{};
+  };
+  EXPECT_FALSE(world.append({"b", std::string(85, 'c'), std::string(85, 'd')}));
+  world.disk.intercept = nullptr;
+  EXPECT_TRUE(world.log->failure());
+  EXPECT_EQ(world.read_all(0), Payloads{"a"}) << "nothing of a failed group is visible";
+  ASSERT_TRUE(world.open());
+  EXPECT_FALSE(world.log->recovery().damaged());
+  EXPECT_EQ(world.read_all(0), (Payloads{"a", "b", std::string(85, 'c')}));
+}
+
 // The kernel tells an error of one file once, to one of two barriers that overlap.
 TEST_F(PartitionLogTest, ABarrierIsNotBelievedWhenAnotherOfTheSameSegmentFailed) {
   append({"a", std::string(90, 'b')});
