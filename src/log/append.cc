@@ -207,6 +207,7 @@ void SegmentedLog::seal(const std::shared_ptr<Segment>& segment) {
 
 std::unexpected<Error> SegmentedLog::roll_back(Group& group, Error error) {
   context_.probe.hit("log.group_rolled_back");
+  active().index->drop_from(Position(active().bytes));  // whatever becomes of the files
   std::optional<Error> left_behind;
   const std::int64_t names_before = names_changed_;
   while (!group.new_segments.empty()) {
@@ -225,7 +226,6 @@ std::unexpected<Error> SegmentedLog::roll_back(Group& group, Error error) {
   if (auto synced = names_changed_ > names_before ? sync_names(names_changed_) : Result<void>(); !synced) {
     return std::unexpected(std::move(synced.error()));
   }
-  active().index->drop_from(Position(active().bytes));
   if (!left_behind) {
     if (auto cut = active().handle->truncate(active().bytes); !cut) {
       left_behind = std::move(cut.error());
