@@ -54,12 +54,15 @@ void Producer::start() {
 
 Producer::~Producer() {
   if (!closing_) {
-    const Failure closed{
-        .kind = FailureKind::closed, .message = "the producer was dropped", .refusal = {}, .offset = {}};
-    stop(closed);
-    connection_->abort();
+    interrupt();
     end_fibers();
   }
+}
+
+void Producer::interrupt() {
+  stop(Failure{
+      .kind = FailureKind::closed, .message = "the producer was dropped", .refusal = {}, .offset = {}});
+  connection_->abort();
 }
 
 Outcome<Ticket> Producer::send(Bytes value) {

@@ -85,6 +85,10 @@ class Producer {
   // Flushes and ends; later calls fail with `closed`. Parks.
   Outcome<void> close();
 
+  // Ends it at once, from another fiber: what has no outcome yet is reported as unknown or not sent, and
+  // every call, also one that is waiting, fails with `closed`. Does not park.
+  void interrupt();
+
  private:
   // A request that waits for its answer.
   struct InFlight {

@@ -6,9 +6,16 @@
 #include "env/posix/system_error.h"
 
 namespace booblik::env {
+namespace {
+
+constexpr std::int64_t kNoDescriptorLimit = std::int64_t{1} << 30;
+
+}  // namespace
 
 Result<std::unique_ptr<PosixEnvironment>> PosixEnvironment::create(Options options, SystemCalls& system) {
-  ignore_broken_pipes();
+  if (options.owns_process) {
+    ignore_broken_pipes();
+  }
   auto clock = std::make_unique<PosixClock>(system);
   auto reactor = Reactor::create(system, *clock, options.stacks);
   if (!reactor) {
@@ -30,8 +37,8 @@ PosixEnvironment::PosixEnvironment(Options options, SystemCalls& system, std::un
       reactor_(std::move(reactor)),
       random_(seed),
       logger_(system, *clock_, options.log_descriptor),
-      descriptors_(*reactor_, descriptor_limit(system), count_open_descriptors(system),
-                   options.storage_descriptors),
+      descriptors_(*reactor_, options.owns_process ? descriptor_limit(system) : kNoDescriptorLimit,
+                   options.owns_process ? count_open_descriptors(system) : 0, options.storage_descriptors),
       workers_(*reactor_, options.worker_threads_max),
       disk_(system, workers_, descriptors_),
       network_(system, *reactor_, workers_, descriptors_, options.listen_backlog) {}

@@ -32,9 +32,12 @@ class PosixEnvironment {
     std::int64_t storage_descriptors = 96;  // kept for files out of the process's limit
     int listen_backlog = 1024;
     int log_descriptor = 2;
+    // False inside somebody else's program: its signals stay as they are, and its descriptors are not
+    // rationed.
+    bool owns_process = true;
   };
 
-  // Ignores SIGPIPE for the process. `system` outlives the environment. Errors: too_many_files, io.
+  // Ignores SIGPIPE if it owns the process. `system` outlives the environment. Errors: too_many_files, io.
   [[nodiscard]] static Result<std::unique_ptr<PosixEnvironment>> create(Options options, SystemCalls& system);
   PosixEnvironment(Options options, SystemCalls& system, std::unique_ptr<PosixClock> clock,
                    std::unique_ptr<Reactor> reactor, std::uint64_t seed);

@@ -1,12 +1,10 @@
 #include "env/posix/worker_pool.h"
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <csignal>
 #include <utility>
 
 #include "base/check.h"
+#include "env/posix/thread.h"
 
 namespace booblik::env {
 
@@ -51,13 +49,26 @@ void WorkerPool::post(Kind kind, std::move_only_function<void()> work, std::move
 }
 
 void WorkerPool::start_thread() {
-  // Signals are for the reactor: a thread inherits the mask of the one that starts it.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  threads_.emplace_back([this] { work_until_stopped(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (auto thread = env::start_thread([this] { work_until_stopped(); })) {
+    threads_.push_back(std::move(*thread));
+  } else if (threads_.empty()) {
+    run_here();
+  }
+}
+
+// No thread to be had, not even one: late is better than never.
+void WorkerPool::run_here() {
+  for (auto& queue : queued_) {
+    std::unique_lock lock(mutex_);
+    while (!queue.empty()) {
+      Job job = std::move(queue.front());
+      queue.pop_front();
+      lock.unlock();
+      job.work();
+      reactor_.completions().post(std::move(job.done));
+      lock.lock();
+    }
+  }
 }
 
 std::size_t WorkerPool::next_kind() const {

@@ -58,6 +58,7 @@ class WorkerPool {
   };
 
   void start_thread();
+  void run_here();
   void work_until_stopped();
   // Index of the next kind that has work and room, or kKinds. Under the lock.
   [[nodiscard]] std::size_t next_kind() const;
