@@ -130,6 +130,10 @@ class Connection:
         del self._received[:count]
         return taken
 
+    def holds_answer(self) -> bool:
+        """Whether a whole answer has come already, so that taking it will not wait."""
+        return len(self._received) >= 4 and len(self._received) >= 4 + struct.unpack_from(">i", self._received)[0]
+
     def receive(self, what: str = "an answer") -> wire.Response:
         length: int = struct.unpack(">i", self._take(4, what))[0]
         if not 6 <= length <= wire.FRAME_LENGTH_MAX:
