@@ -142,15 +142,18 @@ bool Client::burst() {
   workload_.world.spawn("client's sender", [&] {
     const bool went = connection_.send(bytes, deadline).has_value();
     if (went && misbehaves && how == 1) {
+      workload_.world.probes().hit("sim.client.half_closed");
       connection_.shutdown_send();
     }
     sending.done();
   });
   if (misbehaves && how == 2) {
+    workload_.world.probes().hit("sim.client.stalled");
     pause(2'000);
   }
   const bool good = !(misbehaves && how == 0) && take_answers(questions, deadline);
   if (!good) {
+    workload_.world.probes().hit("sim.client.aborted");
     connection_.abort();
   }
   static_cast<void>(sending.wait(Deadline::never()));

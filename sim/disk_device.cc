@@ -20,6 +20,49 @@ const Latency& latency_of(const DiskOptions& options, DiskOperation operation) {
   }
 }
 
+// The fault that `verdict` brings to an operation, by its probe; null when there is none.
+const char* fault_probe(DiskOperation operation, const DiskDevice::Verdict& verdict) {
+  if (verdict.too_many_files) {
+    return "sim.disk.too_many_files";
+  }
+  if (verdict.no_space) {
+    return operation == DiskOperation::open ? "sim.disk.no_space_for_name" : "sim.disk.no_space";
+  }
+  if (!verdict.error) {
+    return nullptr;
+  }
+  switch (operation) {
+    case DiskOperation::read:
+      return "sim.disk.read_error";
+    case DiskOperation::write:
+      return "sim.disk.write_error";
+    case DiskOperation::truncate:
+      return "sim.disk.truncate_error";
+    case DiskOperation::sync:
+      return "sim.disk.sync_error";
+    case DiskOperation::sync_directory:
+      return "sim.disk.directory_sync_error";
+    default:
+      return "sim.disk.name_error";
+  }
+}
+
+const char* power_loss_probe(PowerLoss kind) {
+  switch (kind) {
+    case PowerLoss::keep_all:
+      return "sim.disk.power_kept_all";
+    case PowerLoss::drop_all:
+      return "sim.disk.power_dropped_all";
+    case PowerLoss::prefix:
+      return "sim.disk.power_kept_prefix";
+    case PowerLoss::pages:
+      return "sim.disk.power_kept_pages";
+    case PowerLoss::sectors:
+      return "sim.disk.power_kept_sectors";
+  }
+  return "?";
+}
+
 }  // namespace
 
 const char* to_text(DiskOperation operation) {
@@ -183,6 +226,12 @@ DiskDevice::Verdict DiskDevice::begin(DiskOperation operation) {
                                                : static_cast<SyncFailure>(partial_.below(kSyncFailureKinds));
   draw_faults(operation, verdict);
   apply_script(operation, verdict);
+  if (const char* probe = fault_probe(operation, verdict)) {
+    probes_.hit(probe);
+  }
+  if (verdict.split) {
+    probes_.hit("sim.disk.split_write");
+  }
   return verdict;
 }
 
@@ -202,7 +251,9 @@ void DiskDevice::rot(InodeNumber number) {
 
 void DiskDevice::lose_power() {
   probes_.hit("sim.disk.power_loss");
-  files_.lose_power(power_, options_.power_loss);
+  for (const PowerLoss kind : files_.lose_power(power_, options_.power_loss)) {
+    probes_.hit(power_loss_probe(kind));
+  }
 }
 
 }  // namespace booblik::sim

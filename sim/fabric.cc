@@ -75,6 +75,7 @@ std::size_t Fabric::send(LinkNumber number, int side, std::span<const Bytes> par
   core_.fingerprint.mix(number * 2 + static_cast<std::uint64_t>(side));
   core_.fingerprint.mix_bytes(piece.bytes);
   if (sent > 1 && happens(cuts_, options_.split_odds)) {
+    core_.probes.hit("sim.network.split");
     const auto cut = static_cast<std::ptrdiff_t>(between(cuts_, 1, static_cast<std::int64_t>(sent) - 1));
     Stream::Piece first;
     first.bytes.assign(piece.bytes.begin(), piece.bytes.begin() + cut);
@@ -151,6 +152,7 @@ std::size_t Fabric::draw_receive(std::size_t arrived, std::size_t room) {
     return 1;
   }
   if (most > 1 && happens(cuts_, options_.short_receive_odds)) {
+    core_.probes.hit("sim.network.short_receive");
     return static_cast<std::size_t>(between(cuts_, 1, static_cast<std::int64_t>(most)));
   }
   return most;
@@ -328,6 +330,9 @@ void Fabric::process_died(Process& process, bool power_lost) {
       here.streams[side].drop_flight();
       here.sides[side].reset = true;
       const bool silent = happens(faults_, options_.power_loss_silent_odds);
+      if (silent) {
+        core_.probes.hit("sim.network.silence");
+      }
       here.sides[side].dark = silent;
       reset_later(number, 1 - side, silent ? options_.silence : draw_latency());
     } else if (here.streams[1 - side].arrived() > 0) {

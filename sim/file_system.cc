@@ -264,18 +264,23 @@ void FileSystem::persist_name_with_file(InodeNumber number) {
   }
 }
 
-void FileSystem::lose_power(env::Random& random, std::optional<PowerLoss> kind) {
+std::set<PowerLoss> FileSystem::lose_power(env::Random& random, std::optional<PowerLoss> kind) {
+  std::set<PowerLoss> kinds;
   for (auto& [number, lost] : inodes_) {
     BOOBLIK_CHECK(lost.references == 0, "no process of a machine without power has a file open");
     const PowerLoss drawn = kind ? *kind : static_cast<PowerLoss>(random.below(kPowerLossKinds));
     if (lost.is_directory) {
       lost.directory.lose_power(random, drawn, guarantees_);
     } else {
+      if (!lost.file.clean()) {
+        kinds.insert(drawn);
+      }
       lost.file.lose_power(random, drawn, guarantees_);
     }
   }
   sweep();
   recount();
+  return kinds;
 }
 
 void FileSystem::drop_name(InodeNumber number) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,7 +62,8 @@ class FileSystem {
 
   // No handle may be left. `kind` is drawn once for all files, or, when it is nullopt, for each file of its
   // own.
-  void lose_power(env::Random& random, std::optional<PowerLoss> kind);
+  // Returns the kinds that met bytes which were not durable.
+  std::set<PowerLoss> lose_power(env::Random& random, std::optional<PowerLoss> kind);
 
   // After rot or eviction changed an image directly.
   void recharge(InodeNumber number);

@@ -59,7 +59,6 @@ void SimDisk::pass_time(const DiskDevice::Verdict& verdict, DiskOperation operat
 void SimDisk::end(const DiskDevice::Verdict& verdict, DiskOperation operation, std::string_view subject) {
   const HeapScope world(nullptr);
   if (verdict.error || verdict.no_space || verdict.too_many_files) {
-    core_.probes.hit("sim.disk.error");
     if (core_.trace.enabled()) {
       core_.trace.mark(core_.scheduler.now(), core_.scheduler.current_name(), "fault",
                        fmt::format("{} {} fails", to_text(operation), subject));
@@ -100,7 +99,9 @@ Result<std::unique_ptr<env::File>> SimDisk::open(const std::string& path, env::O
   const DiskDevice::Verdict verdict = begin(DiskOperation::open, path.size());
   pass_time(verdict, DiskOperation::open, path);
   if (verdict.too_many_files || process_.out_of_handles()) {
-    core_.probes.hit("sim.disk.too_many_files");
+    if (process_.out_of_handles()) {
+      core_.probes.hit("sim.disk.out_of_handles");
+    }
     end(verdict, DiskOperation::open, path);
     return fail(ErrorCode::too_many_files, fmt::format("open {}: too many open files", path));
   }

@@ -148,12 +148,17 @@ Result<void> SimFile::do_sync_data() {
     if (!verdict.error || verdict.sync_failure == SyncFailure::durable_anyway) {
       inode().file.persist(mark);
       disk_.files().persist_name_with_file(number_);
+      if (verdict.error) {
+        disk_.core().probes.hit("sim.disk.sync_error_though_durable");
+      }
     } else if (verdict.sync_failure == SyncFailure::dropped) {
       disk_.core().probes.hit("sim.disk.sync_dropped");
       inode().file.drop(mark, device.partial().one_in(2));
       if (happens(device.partial(), device.options().evict_odds)) {
         disk_.evict_later(number_);
       }
+    } else {
+      disk_.core().probes.hit("sim.disk.sync_stays_dirty");
     }
   }
   disk_.end(verdict, DiskOperation::sync, path_);

@@ -52,6 +52,7 @@ void Supervisor::note_own_end() {
   end_noted_ = true;
   const BrokerLife& life = *lives_.back();
   workload_.watch_cache();
+  workload_.world.probes().hit(life.ran_to_its_end ? "sim.life.stopped" : "sim.life.gave_up");
   if (life.ran_to_its_end) {
     workload_.model.stopped_in_good_order();
     const Leaks& leaks = workload_.world.leaks(life.process);
@@ -96,6 +97,9 @@ void Supervisor::end_life(How how) {
   }
   workload_.watch_cache();
   BrokerLife& life = *lives_.back();
+  if (!life.opened) {
+    workload_.world.probes().hit("sim.life.ended_in_recovery");
+  }
   if (how == How::stop) {
     if (life.opened) {
       workload_.stop_requested = true;
@@ -134,6 +138,7 @@ void Supervisor::fill_disk_for_a_while() {
 void Supervisor::keep_running() {
   while (!workload_.ended()) {
     if (happens(random_, static_cast<Odds>(plan_.reconfigure_odds)) && !lives_.empty()) {
+      workload_.world.probes().hit("sim.life.reconfigured");
       reconfigure(plan_, random_);
     }
     start();

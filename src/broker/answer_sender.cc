@@ -54,9 +54,11 @@ bool AnswerSender::send(const log::Slice& slice) {
 
 bool AnswerSender::failed(const Error& error) {
   if (error.code == ErrorCode::timed_out) {
+    context_.probe.hit("session.blocked_send");
     state_.cut("blocked send", fmt::format("the peer took no byte of its answers for {} ms",
                                            context_.options.send_timeout.count()));
   } else if (error.code != ErrorCode::reset) {
+    context_.probe.hit("session.failed_send");
     state_.cut("failed send", error.message);
   }
   // The answer is incomplete, so the peer must not take what it has for the whole.

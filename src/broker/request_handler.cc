@@ -135,6 +135,7 @@ void RequestHandler::refuse(std::int32_t correlation_id, wire::WireError error) 
 }
 
 void RequestHandler::note_silent_refusal(const char* reason) {
+  context_.probe.hit("session.silent_refusal");
   ++context_.metrics.silent_refusals;
   context_.log.warn("refused without an answer",
                     fmt::format("refused a PRODUCE with ack policy NONE from {}: {}; its client is not told",

@@ -137,6 +137,7 @@ RequestReader::Next RequestReader::handle_frames() {
 }
 
 void RequestReader::cut_bad_length(std::int32_t length) {
+  context_.probe.hit("session.bad_frame_length");
   const std::string_view foreign = recognise_foreign_protocol(buffer_.received());
   state_.cut("bad frame length",
              foreign.empty() ? fmt::format("frame length {} is not in 1..{}", length, wire::kMaxFrameBytes)
@@ -144,6 +145,7 @@ void RequestReader::cut_bad_length(std::int32_t length) {
 }
 
 void RequestReader::cut_slow_frame() {
+  context_.probe.hit("session.slow_frame");
   const std::string_view foreign = recognise_foreign_protocol(buffer_.received());
   state_.cut(
       "slow frame",

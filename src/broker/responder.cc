@@ -65,10 +65,12 @@ Responder::Next Responder::answer(ProduceAnswer& answer) {
   while ((outcome = writer.outcome(answer.ticket)) == Outcome::pending) {
     env::wait_any(context_.scheduler, writer.progress(), state_.changed, Deadline::never());
     if (state_.broken) {
+      context_.probe.hit("session.ack_lost_its_peer");
       return Next::end;  // nobody is left to be told
     }
   }
   if (outcome == Outcome::failed) {
+    context_.probe.hit("session.append_failed");
     ++context_.metrics.failed_appends;
     return give_up("storage failure", fmt::format("a PRODUCE to {} could not be stored",
                                                   answer.partition->log.id().to_string()));

@@ -29,6 +29,7 @@ class Responder {
   [[nodiscard]] bool can_be_answered(const FetchAnswer& answer);
   // Nothing to hold for: answer at once, whatever there is.
   [[nodiscard]] bool must_be_answered() const;
+  void note_end_of_hold(const FetchAnswer& answer);
   Next serve(const FetchAnswer& answer);
   Next put_topic(const Topic& topic);
 

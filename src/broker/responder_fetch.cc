@@ -26,6 +26,7 @@ Responder::Next Responder::hold(const FetchAnswer& answer) {
     context_.probe.hit("session.too_many_held_fetches");
     return Next::go_on;
   }
+  context_.probe.hit("session.fetch_held");
   const Deadline deadline = context_.after(answer.request.max_wait);
   if (!sender_.flush()) {
     return Next::end;
@@ -35,11 +36,26 @@ Responder::Next Responder::hold(const FetchAnswer& answer) {
   while (!must_be_answered() && !can_be_answered(answer)) {
     const auto wake = env::wait_any(context_.scheduler, progress, state_.changed, deadline);
     if (wake == env::Wake::deadline) {
+      context_.probe.hit("session.held_fetch_timed_out");
       break;
     }
   }
   --context_.metrics.held_fetches;
+  note_end_of_hold(answer);
   return state_.broken ? Next::end : Next::go_on;
+}
+
+void Responder::note_end_of_hold(const FetchAnswer& answer) {
+  const log::PartitionLog& log = answer.partition->log;
+  if (state_.broken) {
+    context_.probe.hit("session.held_fetch_lost_its_peer");
+  } else if (state_.shutting_down) {
+    context_.probe.hit("session.held_fetch_let_go_by_shutdown");
+  } else if (answer.request.offset < log.start_offset()) {
+    context_.probe.hit("session.retention_passed_held_fetch");
+  } else if (answer.request.offset < log.end_offset()) {
+    context_.probe.hit("session.held_fetch_woken");
+  }
 }
 
 bool Responder::must_be_answered() const {
@@ -76,6 +92,7 @@ Responder::Next Responder::serve(const FetchAnswer& answer) {
     return put_error(answer.correlation_id, wire::WireError::offset_out_of_range);
   }
   if (!slice) {
+    context_.probe.hit("session.read_failed");
     return give_up("failed read", fmt::format("a FETCH of {} at offset {} failed: {}",
                                               answer.partition->log.id().to_string(), request.offset.value(),
                                               slice.error().message));

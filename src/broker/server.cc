@@ -92,6 +92,7 @@ class RunningServer final : public Server {
       }
     }
     if (!in_time || metrics_.connections > 0) {
+      environment_.probe.hit("server.stop_took_too_long");
       return fail(ErrorCode::timed_out,
                   fmt::format("storage was not finished within {} ms (booblik.limit.shutdown.millis)",
                               options_.shutdown_timeout.count()));

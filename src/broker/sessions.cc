@@ -27,6 +27,7 @@ void Sessions::accept_from(env::Listener& listener) {
     ++context_.metrics.connections_accepted;
     if (context_.metrics.connections >= context_.options.connections_max) {
       ++context_.metrics.connections_refused;
+      context_.probe.hit("sessions.too_many_connections");
       context_.log.warn(
           "too many connections",
           fmt::format("closed {}: {} connections are open, the limit (booblik.limit.connections)",
@@ -59,6 +60,7 @@ void Sessions::shut_down(Deadline deadline) {
   if (running_.wait(deadline)) {
     return;
   }
+  context_.probe.hit("sessions.aborted_at_shutdown");
   for (auto& [number, session] : sessions_) {
     session->abort();
   }

@@ -39,6 +39,7 @@ Result<void> SegmentedLog::append(std::span<const RecordRun> runs) {
   Group group = begin_group();
   auto written = write_group(group, runs);
   if (written && failure_) {
+    context_.probe.hit("log.barrier_failed_under_append");
     written = std::unexpected(*failure_);  // a barrier failed meanwhile: what is on disk is unknown
   }
   if (!written) {
@@ -133,8 +134,10 @@ Result<void> SegmentedLog::begin_segment(Group& group) {
     handle = context_.files.create(segment->file);
   }
   if (!handle) {
+    context_.probe.hit("log.roll_failed");
     return fail("create " + segment->file.path(), std::move(handle.error()));
   }
+  context_.probe.hit("log.rolled");
   segment->handle = std::move(*handle);
   segment->name_generation = ++names_changed_;
   segment->pinned = true;
@@ -216,6 +219,7 @@ std::unexpected<Error> SegmentedLog::roll_back(Group& group, Error error) {
     ++names_changed_;
     // Newest first, and nothing more after a failure: what stays is then a prefix of the group and no hole.
     if (!left_behind) {
+      context_.probe.hit("log.roll_taken_back");
       if (auto removed = context_.files.remove(newest.file); !removed) {
         left_behind = std::move(removed.error());
       }

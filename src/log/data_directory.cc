@@ -175,6 +175,7 @@ void DataDirectoryOnDisk::tell_about(const char* what, const std::vector<std::st
 Result<void> DataDirectoryOnDisk::load_checkpoint() {
   const auto file = disk_.open(path_of(kCheckpointName), env::OpenMode::read_only);
   if (!file && file.error().code == ErrorCode::not_found) {
+    probe_.hit("log.checkpoint_absent");
     return {};
   }
   const auto read = [&]() -> Result<std::vector<PartitionCheckpoint>> {
@@ -233,6 +234,9 @@ Result<void> DataDirectoryOnDisk::write_checkpoint() {
     }
   }
   auto written = replace_checkpoint(encode_checkpoints(checkpoints));
+  if (!written) {
+    probe_.hit("log.checkpoint_not_written");
+  }
   writing_checkpoint_ = false;
   return written;
 }
@@ -241,6 +245,7 @@ Result<void> DataDirectoryOnDisk::replace_checkpoint(Bytes bytes) {
   const std::string temporary = path_of(kCheckpointTemporary);
   auto file = disk_.open(temporary, env::OpenMode::create_new);
   if (!file && file.error().code == ErrorCode::already_exists) {
+    probe_.hit("log.checkpoint_begun_again");
     std::ignore = disk_.remove(temporary);
     file = disk_.open(temporary, env::OpenMode::create_new);
   }

@@ -126,6 +126,7 @@ class Scanner {
       segment_.index_file_bytes = known.valid_bytes;
       segment_.index_entries_written = entries;
     }
+    examination_.context.probe.hit("recovery.began_at_checkpoint");
     *segment_.index = std::move(known.index);
     scanned_from_ = point.position;
     return true;
@@ -164,6 +165,7 @@ Result<Examined> examine_segment(const Examination& examination, Segment& segmen
   segment.file_bytes = examination.found.file_bytes;
   date(examination, segment);
   if (examination.found.summary_fits()) {
+    examination.context.probe.hit("recovery.summary_used");
     return take_summary(examination, segment);
   }
   return Scanner(examination, segment).run();

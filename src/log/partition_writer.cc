@@ -110,7 +110,13 @@ void PartitionWriter::write_group(Group group) {
     leading_bytes += static_cast<std::int64_t>(run.bytes.size());
   }
   if (log_.active_position().value() + leading_bytes > log_.segment_capacity_bytes()) {
+    if (!runs.front().starts_segment) {
+      probe_.hit("writer.plan_was_outdated");
+    }
     runs.front().starts_segment = true;
+  }
+  if (std::any_of(runs.begin() + 1, runs.end(), [](const RecordRun& run) { return run.starts_segment; })) {
+    probe_.hit("writer.group_spans_segments");
   }
 
   const Offset base = log_.end_offset();
@@ -135,6 +141,7 @@ void PartitionWriter::write_group(Group group) {
 
 void PartitionWriter::note_written(const Group& group, bool rolled) {
   if (std::exchange(refusing_, false)) {
+    probe_.hit("writer.stores_again");
     logger_.write(env::Level::info, fmt::format("{}: records are stored again", log_.id().to_string()));
   }
   if (!oldest_unsynced_) {
@@ -142,6 +149,9 @@ void PartitionWriter::note_written(const Group& group, bool rolled) {
   }
   // A roll is followed by a barrier at once: if the power went while the sealed segment is not durable and
   // its successor is, the log would have a gap.
+  if (group.wants_barrier && barrier_wanted_ > log_.durable_offset()) {
+    probe_.hit("writer.barrier_shared");
+  }
   if (group.wants_barrier || rolled) {
     barrier_wanted_ = log_.end_offset();
   }
@@ -161,6 +171,7 @@ void PartitionWriter::note_failed(const Error& error) {
 
 void PartitionWriter::fail_staged() {
   while (!staging_.empty()) {
+    probe_.hit("writer.staged_behind_a_failure");
     Group group = staging_.take();
     group.fate->state = GroupFate::State::failed;
     ++counts_.failed_groups;
@@ -197,6 +208,9 @@ Deadline PartitionWriter::next_flush() const {
 void PartitionWriter::sync_loop() {
   while (true) {
     if (sync_is_due()) {
+      if (barrier_wanted_ <= log_.durable_offset()) {
+        probe_.hit(syncer_stopping_ ? "writer.last_barrier" : "writer.background_barrier");
+      }
       oldest_unsynced_.reset();  // what comes during the barrier starts a new wait
       ++counts_.barriers;
       const auto durable = log_.sync();

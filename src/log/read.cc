@@ -118,6 +118,7 @@ Result<Slice> SegmentedLog::read(Offset from, std::int64_t max_bytes) {
   const auto segment = segment_of(from);
   auto place = locate(*segment, from);
   if (segment->file.removed()) {
+    context_.probe.hit("log.removed_under_read");
     return out_of_range(from);
   }
   if (!place) {
@@ -206,6 +207,7 @@ Result<std::shared_ptr<const SegmentIndex>> SegmentedLog::index_of(Segment& segm
   if (!fits) {
     return rebuild_index(segment, file, nullptr);
   }
+  context_.probe.hit("log.index_loaded");
   auto index = std::make_shared<const SegmentIndex>(std::move((*loaded)->index));
   context_.indexes.put(segment.file.number(), index);
   return index;

@@ -32,6 +32,7 @@ class Recovery {
         return fail(partition_ + ": recovery", std::move(done.error()));
       }
     }
+    note_checkpoint();
     log_.report.took = context_.clock.now() - begun_;
     log_findings(context_.logger, partition_, log_.report);
     return std::move(log_);
@@ -50,6 +51,7 @@ class Recovery {
   Result<void> settle_active_segment();
   Result<void> begin_segment(Offset base);
   Result<void> tidy_names();
+  void note_checkpoint();
 
   [[nodiscard]] SegmentFile name_segment(Offset base) {
     return context_.files.name(directory_ + "/" + segment_file_name(base));
@@ -124,6 +126,9 @@ Result<Action> Recovery::recover_segment(std::size_t number) {
   }
   const Verdict verdict = decide(ends_at(number, *segment), behind(examined->stopped_at));
   report(number, *segment, verdict.outcome);
+  if (verdict.outcome == Outcome::gap) {
+    context_.probe.hit("recovery.gap");
+  }
   if (examined->file != nullptr) {
     const bool cut = (verdict.action == Action::cut || verdict.action == Action::end_log) &&
                      segment->file_bytes > segment->bytes;
@@ -135,6 +140,9 @@ Result<Action> Recovery::recover_segment(std::size_t number) {
     if (auto removed = remove_behind(number); !removed) {
       return std::unexpected(std::move(removed.error()));
     }
+  }
+  if (verdict.action == Action::seal) {
+    context_.probe.hit("recovery.sealed_newest");
   }
   const bool newest = number + 1 == plan_.segments.size();
   const bool may_grow = newest && verdict.action != Action::seal && !found.summary &&
@@ -300,6 +308,15 @@ Result<void> Recovery::tidy_names() {
     log_.report.add({.outcome = Outcome::foreign_file, .file = name, .position = {}, .from = {}, .to = {}});
   }
   return context_.disk.sync_directory(directory_);
+}
+
+void Recovery::note_checkpoint() {
+  if (!checkpoint_) {
+    context_.probe.hit("recovery.no_checkpoint");
+  } else if (end_ != checkpoint_->offset) {
+    context_.probe.hit(end_ > checkpoint_->offset ? "recovery.checkpoint_older"
+                                                  : "recovery.ended_below_checkpoint");
+  }
 }
 
 }  // namespace

@@ -15,15 +15,20 @@ Result<std::int64_t> SegmentedLog::apply_retention(const RetentionLimits& limits
     if (!durable || (!too_many_bytes && !too_old)) {
       break;
     }
+    context_.probe.hit(too_many_bytes ? "log.retention_by_bytes" : "log.retention_by_age");
     auto removed = context_.files.remove(oldest->file);
     if (!removed && removed.error().code != ErrorCode::not_found) {
+      context_.probe.hit("log.retention_failed");
       return fail("remove " + oldest->file.path(), std::move(removed.error()));
+    }
+    // One owner is here, any other one reads or sends from it.
+    if (removed && removed->use_count() > 1) {
+      context_.probe.hit("log.retention_took_pinned");
     }
     segments_.erase(segments_.begin());
     size_bytes_ -= oldest->bytes;
     context_.indexes.erase(oldest->file.number());
     std::ignore = context_.disk.remove(index_path(*oldest));
-    context_.probe.hit("log.retention_removed");
     ++removed_segments;
     // One by one: if the power took a later removal and not an earlier one, the log would have a gap.
     if (auto synced = sync_names(++names_changed_); !synced) {

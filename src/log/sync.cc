@@ -24,9 +24,15 @@ Result<Offset> SegmentedLog::sync() {
   std::vector<std::shared_ptr<Segment>> unsynced(unfinished_.begin(), unfinished_.end());
   unsynced.push_back(segments_.back());
   std::erase_if(unsynced, [](const auto& segment) { return segment->unsynced_bytes() == 0; });
+  if (unsynced.size() > 1) {
+    context_.probe.hit("log.barrier_over_several_segments");
+  }
   for (const auto& segment : unsynced) {
     if (auto synced = sync_segment(*segment); !synced) {
       return std::unexpected(std::move(synced.error()));
+    }
+    if (segment->unsynced_bytes() > 0) {
+      context_.probe.hit("log.written_during_barrier");
     }
     if (segment->sealed && segment->unsynced_bytes() == 0) {
       let_go_of_handle(*segment);
@@ -98,6 +104,7 @@ Result<void> SegmentedLog::sync_names(std::int64_t generation) {
     return {};
   }
   if (auto synced = context_.disk.sync_directory(directory_); !synced) {
+    context_.probe.hit("log.names_not_synced");
     return fail_log({synced.error().code, "sync " + directory_ + ": " + synced.error().message});
   }
   names_synced_ = std::max(names_synced_, generation);
@@ -127,6 +134,7 @@ void SegmentedLog::finish_index_file(Segment& segment) {
                                         Position(segment.bytes), &summary);
   segment.index_file_busy = false;
   if (segment.file.removed()) {
+    context_.probe.hit("log.removed_under_index_writer");
     std::ignore = context_.disk.remove(index_path(segment));
     return;
   }
