@@ -131,7 +131,7 @@ class Topic:
     partitions: tuple[Partition, ...]
 
 
-class _Cursor:
+class Cursor:
     """Reads fields in order and never past the end."""
 
     def __init__(self, data: bytes, what: str) -> None:
@@ -158,7 +158,7 @@ class _Cursor:
 
 def decode_response(payload: bytes) -> Response:
     """`payload` is a frame without its length field."""
-    cursor = _Cursor(payload, "response")
+    cursor = Cursor(payload, "response")
     correlation_id = cursor.number(">i", "correlationId")
     number = cursor.number(">h", "errorCode")
     if number not in Code._value2member_map_:
@@ -171,14 +171,14 @@ def decode_response(payload: bytes) -> Response:
 
 
 def decode_produced(body: bytes) -> Produced:
-    cursor = _Cursor(body, "PRODUCE response")
+    cursor = Cursor(body, "PRODUCE response")
     produced = Produced(cursor.number(">q", "baseOffset"), cursor.number(">q", "logEndOffset"))
     cursor.finish()
     return produced
 
 
 def decode_fetched(body: bytes) -> Fetched:
-    cursor = _Cursor(body, "FETCH response")
+    cursor = Cursor(body, "FETCH response")
     high_watermark = cursor.number(">q", "highWatermark")
     payload = cursor.take(cursor.number(">i", "payloadBytes"), "payload")
     cursor.finish()
@@ -186,7 +186,7 @@ def decode_fetched(body: bytes) -> Fetched:
 
 
 def decode_metadata(body: bytes) -> list[Topic]:
-    cursor = _Cursor(body, "METADATA response")
+    cursor = Cursor(body, "METADATA response")
     topics = []
     for _ in range(cursor.number(">i", "topicCount")):
         name = cursor.take(cursor.number(">H", "topicNameLength"), "topicName").decode()

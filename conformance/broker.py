@@ -40,7 +40,7 @@ def arguments() -> argparse.Namespace:
     return parsed
 
 
-def chosen(options: argparse.Namespace) -> list[Rule]:
+def chosen(options: argparse.Namespace) -> list[Rule[Target]]:
     patterns = options.only or ["*"]
     return [
         one
@@ -60,13 +60,6 @@ def target_of(options: argparse.Namespace) -> Target:
     if topic not in topics:
         raise ConnectionError(f"the broker has no topic '{topic}'; it has {', '.join(topics) or 'none'}")
     return Target(host, int(port), topic, options.segment_bytes, options.timeout)
-
-
-def write(path: str, text: str) -> None:
-    if path == "-":
-        print(text)
-    else:
-        Path(path).write_text(text + "\n", encoding="utf-8")
 
 
 def main() -> int:
@@ -96,9 +89,9 @@ def main() -> int:
     if not quiet:
         print(report.summary(outcomes))
     if options.json:
-        write(options.json, report.as_json(options.broker, outcomes))
+        report.write(options.json, report.as_json("broker", options.broker, outcomes))
     if options.junit:
-        write(options.junit, report.as_junit(options.broker, outcomes))
+        report.write(options.junit, report.as_junit(options.broker, outcomes))
     if all(outcome.status is Status.SKIPPED for outcome in outcomes):
         print("every rule was skipped: nothing was tested", file=sys.stderr)
         return 1

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import json
-from typing import Sequence
+from pathlib import Path
+from typing import Any, Sequence
 from xml.etree import ElementTree
 
-from rules import Outcome, Status
+from ruleset import Outcome, Status
 
 _MARKS = {Status.PASSED: "ok  ", Status.FAILED: "FAIL", Status.SKIPPED: "skip"}
 
 
-def count(outcomes: Sequence[Outcome], status: Status) -> int:
+def count(outcomes: Sequence[Outcome[Any]], status: Status) -> int:
     return sum(outcome.status is status for outcome in outcomes)
 
 
-def line(outcome: Outcome) -> str:
+def line(outcome: Outcome[Any]) -> str:
     text = f"{_MARKS[outcome.status]} {outcome.rule.name:32} {outcome.rule.says}"
     return text + (f"\n     {outcome.detail}" if outcome.detail else "")
 
 
-def summary(outcomes: Sequence[Outcome]) -> str:
+def summary(outcomes: Sequence[Outcome[Any]]) -> str:
     passed, failed, skipped = (count(outcomes, status) for status in (Status.PASSED, Status.FAILED, Status.SKIPPED))
     return f"{passed} passed, {failed} failed, {skipped} skipped"
 
 
-def as_json(broker: str, outcomes: Sequence[Outcome]) -> str:
+def as_json(kind: str, name: str, outcomes: Sequence[Outcome[Any]]) -> str:
     rules = [
         {
             "name": outcome.rule.name,
@@ -38,13 +39,13 @@ def as_json(broker: str, outcomes: Sequence[Outcome]) -> str:
         for outcome in outcomes
     ]
     totals = {status.value: count(outcomes, status) for status in Status}
-    return json.dumps({"broker": broker, **totals, "rules": rules}, indent=2, ensure_ascii=False)
+    return json.dumps({kind: name, **totals, "rules": rules}, indent=2, ensure_ascii=False)
 
 
-def as_junit(broker: str, outcomes: Sequence[Outcome]) -> str:
+def as_junit(name: str, outcomes: Sequence[Outcome[Any]]) -> str:
     suite = ElementTree.Element(
         "testsuite",
-        name=f"booblik protocol, {broker}",
+        name=f"booblik protocol, {name}",
         tests=str(len(outcomes)),
         failures=str(count(outcomes, Status.FAILED)),
         skipped=str(count(outcomes, Status.SKIPPED)),
@@ -57,3 +58,11 @@ def as_junit(broker: str, outcomes: Sequence[Outcome]) -> str:
             ElementTree.SubElement(case, kind, message=outcome.detail).text = outcome.rule.says
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
+
+
+def write(path: str, text: str) -> None:
+    """`-` is standard output."""
+    if path == "-":
+        print(text)
+    else:
+        Path(path).write_text(text + "\n", encoding="utf-8")

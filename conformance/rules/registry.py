@@ -1,55 +1,16 @@
-"""How a rule is declared, what it may use, and how it is run."""
+"""What a rule about brokers may use."""
 
 from __future__ import annotations
 
-import enum
 import itertools
-import time
 from dataclasses import dataclass, field
-from typing import Callable, Iterable
+from typing import Iterable
 
 import booblik_wire as wire
-from booblik_socket import Connection, Misbehaviour
+from booblik_socket import Connection
+from ruleset import Outcome, Rule, RuleSet, Skipped, Status, require, run_rule
 
-
-class Skipped(Exception):
-    """The rule cannot be asked of this broker as it is configured; the text says what is missing."""
-
-
-class Status(enum.Enum):
-    PASSED = "passed"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-
-
-@dataclass(frozen=True)
-class Rule:
-    name: str
-    section: str  # of the protocol page
-    says: str  # the rule in one sentence
-    check: Callable[[Target], None]
-    slow: bool = False
-
-
-@dataclass(frozen=True)
-class Outcome:
-    rule: Rule
-    status: Status
-    detail: str
-    seconds: float
-
-
-RULES: dict[str, Rule] = {}
-
-
-def rule(name: str, section: str, says: str, *, slow: bool = False) -> Callable[[Callable[[Target], None]], Callable[[Target], None]]:
-    def declare(check: Callable[[Target], None]) -> Callable[[Target], None]:
-        if name in RULES:
-            raise ValueError(f"two rules are called {name}")
-        RULES[name] = Rule(name, section, says, check, slow)
-        return check
-
-    return declare
+__all__ = ["RULES", "Outcome", "Rule", "Skipped", "Status", "Target", "refused", "require", "rule", "run_rule"]
 
 
 @dataclass
@@ -83,11 +44,6 @@ class Target:
         return connection.metadata([self.topic])[0]
 
 
-def require(condition: bool, sentence: str) -> None:
-    if not condition:
-        raise Misbehaviour(sentence)
-
-
 def refused(
     target: Target, api_key: int, api_version: int, body: bytes, code: wire.Code, what: str
 ) -> None:
@@ -97,17 +53,6 @@ def refused(
         connection.expect_open(what)
 
 
-def run_rule(one: Rule, target: Target) -> Outcome:
-    begin = time.monotonic()
-    try:
-        one.check(target)
-        status, detail = Status.PASSED, ""
-    except Skipped as skipped:
-        status, detail = Status.SKIPPED, str(skipped)
-    except (Misbehaviour, OSError) as error:
-        status, detail = Status.FAILED, str(error) or type(error).__name__
-    return Outcome(one, status, detail, time.monotonic() - begin)
-
-
-def run_rules(rules: Iterable[Rule], target: Target) -> list[Outcome]:
-    return [run_rule(one, target) for one in rules]
+_SET: RuleSet[Target] = RuleSet()
+RULES = _SET.rules
+rule = _SET.rule

@@ -15,7 +15,7 @@ SEGMENT_SIZES = (512 << 20, 4096)
 TRIES = 20
 
 
-def ask(rule: Rule, segment_bytes: int, broken: frozenset[str] = frozenset(), timeout: float = 20.0) -> Outcome:
+def ask(rule: Rule[Target], segment_bytes: int, broken: frozenset[str] = frozenset(), timeout: float = 20.0) -> Outcome[Target]:
     with ReferenceBroker(TOPICS, segment_bytes=segment_bytes, broken=broken) as broker:
         known = segment_bytes if segment_bytes < 1 << 20 else None
         return run_rule(rule, Target("127.0.0.1", broker.port, "orders", known, timeout))
@@ -39,7 +39,7 @@ class ReferenceBrokerTest(unittest.TestCase):
             with self.subTest(rule.name):
                 self.assertTrue(any(self.catches(rule) for _ in range(TRIES)))
 
-    def catches(self, rule: Rule) -> bool:
+    def catches(self, rule: Rule[Target]) -> bool:
         # An answer that never comes is the breach of some: hence the short time-out.
         broken = frozenset([rule.name])
         return any(ask(rule, size, broken, timeout=0.5).status is Status.FAILED for size in SEGMENT_SIZES)
