@@ -27,6 +27,7 @@ void consume(VirtualWorld& world, std::uint16_t port, bool follow) {
   options.broker = {"virtual", port};
   options.topic = "t";
   options.max_bytes = 1000;
+  options.reconnect.enabled = false;  // the input is one connection
   const auto consumer = Consumer::open(world.roles, options);
   if (!consumer) {
     return;

@@ -31,7 +31,7 @@ ExitCode run_client(std::string_view command, const BrokerOptions& options,
   }
   const env::Environment roles = (*environment)->roles();
   const ClientContext context{.environment = **environment,
-                              .roles = {roles.scheduler, roles.clock, roles.network},
+                              .roles = {roles.scheduler, roles.clock, roles.network, roles.random},
                               .broker = *broker,
                               .timeout = std::chrono::milliseconds(options.timeout_ms)};
   ExitCode code = ExitCode::ok;
@@ -81,6 +81,7 @@ ExitCode exit_code_of(const client::Failure& failure) {
     case client::FailureKind::log_reset:
     case client::FailureKind::record_exceeds_max_bytes:
     case client::FailureKind::corrupt_record:
+    case client::FailureKind::topic_changed:
       return ExitCode::refused;
     case client::FailureKind::invalid:
       return ExitCode::usage;

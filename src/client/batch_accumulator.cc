@@ -94,6 +94,11 @@ std::unique_ptr<Batch> BatchAccumulator::take_sealed() {
   return batch;
 }
 
+void BatchAccumulator::put_back(std::unique_ptr<Batch> batch) {
+  buffered_bytes_ += batch->frame.size();
+  sealed_.push_front(std::move(batch));
+}
+
 void BatchAccumulator::recycle(std::unique_ptr<Batch> batch) {
   if (spare_.size() < kSpareBatchesMax) {
     spare_.push_back(std::move(batch));

@@ -57,6 +57,8 @@ class BatchAccumulator {
 
   // In the order of sealing; null when there is none.
   [[nodiscard]] std::unique_ptr<Batch> take_sealed();
+  // A batch that was taken last and has not gone: it is the next to be taken again.
+  void put_back(std::unique_ptr<Batch> batch);
   // A batch that is no longer needed: its memory is used again.
   void recycle(std::unique_ptr<Batch> batch);
 

@@ -35,6 +35,7 @@ Outcome<void> Connection::send(Bytes frame, std::optional<std::int32_t> answered
       send_failure_ = failure.error();
       return failure;
     }
+    bytes_sent_ += *sent;
     frame = frame.subspan(*sent);
   }
   return {};
@@ -63,6 +64,26 @@ Outcome<Connection::Answer> Connection::receive(Deadline deadline) {
       return std::unexpected(std::move(more.error()));
     }
   }
+}
+
+Outcome<void> Connection::check_idle() {
+  if (receive_failure_ || send_failure_) {
+    return std::unexpected(receive_failure_ ? *receive_failure_ : *send_failure_);
+  }
+  if (std::exchange(holds_answer_, false)) {
+    received_.drop_first();
+  }
+  if (received_.empty()) {
+    const auto more = receive_more(Deadline::immediately());
+    if (!more && more.error().kind == FailureKind::timed_out) {
+      return {};
+    }
+    if (!more) {
+      return std::unexpected(more.error());
+    }
+  }
+  return give_up(
+      failed(FailureKind::bad_answer, fmt::format("{} sent an answer that nobody asked for", broker_)));
 }
 
 Outcome<void> Connection::receive_more(Deadline deadline) {

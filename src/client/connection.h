@@ -51,6 +51,14 @@ class Connection {
   // way. Parks.
   Outcome<Answer> call(Bytes frame, std::int32_t correlation_id, Deadline deadline);
 
+  // While nothing is outstanding (and nobody receives): whether the peer has ended the connection, or sent
+  // what nobody asked for. Does not wait; a failure is final. An idle connection is looked at before it is
+  // used, since what is sent to a peer that has gone is lost without a word.
+  Outcome<void> check_idle();
+
+  // Handed to the system by all sends.
+  [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_sent_; }
+
   [[nodiscard]] std::size_t outstanding() const { return outstanding_.size(); }
 
   // Breaks the connection: whoever waits in a call, and every later call, fails with `lost`.
@@ -70,6 +78,7 @@ class Connection {
   bool holds_answer_ = false;  // the first frame of received_ was handed out
   std::deque<std::int32_t> outstanding_;
   std::int32_t next_correlation_id_ = 1;
+  std::uint64_t bytes_sent_ = 0;
   std::optional<Failure> send_failure_;
   std::optional<Failure> receive_failure_;
 };

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "client/metadata.h"
+#include "client/topic_connection.h"
 #include "wire/request_encoder.h"
 
 namespace booblik::client {
@@ -14,6 +15,11 @@ namespace {
 
 // A held request is asked for v2 with at least so much, or it would be a plain poll.
 constexpr std::chrono::milliseconds kShortestHold{1};
+
+bool ends_connection(const Failure& failure) {
+  return failure.kind == FailureKind::lost || failure.kind == FailureKind::timed_out ||
+         failure.kind == FailureKind::bad_answer;
+}
 
 Offset first_position(const Start& start, const wire::PartitionMetadata& partition) {
   switch (start.at) {
@@ -36,51 +42,53 @@ Outcome<std::unique_ptr<Consumer>> Consumer::open(Roles roles, ConsumerOptions o
   BOOBLIK_CHECK(options.max_bytes > 0 && options.max_bytes <= wire::kMaxFetchPayloadBytes,
                 "max bytes lies between 1 and the largest payload");
   BOOBLIK_CHECK(options.start.number >= 0, "a start is not negative");
-  auto connection =
-      Connection::open(roles.network, options.broker, Deadline(roles.clock.now() + options.connect_timeout));
-  if (!connection) {
-    return std::unexpected(std::move(connection.error()));
-  }
-  const auto topic =
-      ask_topic(**connection, options.topic, Deadline(roles.clock.now() + options.request_timeout));
-  if (!topic) {
-    return std::unexpected(topic.error());
+  auto opened = connect_to_topic(roles, options.broker, options.topic, options.connect_timeout,
+                                 options.request_timeout);
+  if (!opened) {
+    return std::unexpected(std::move(opened.error()));
   }
   const auto index = static_cast<std::size_t>(options.partition.value());
-  if (options.partition.value() < 0 || index >= topic->partitions.size()) {
-    return no_such_partition(options.topic, topic->partitions.size(), options.partition);
+  if (options.partition.value() < 0 || index >= opened->topic.partitions.size()) {
+    return no_such_partition(options.topic, opened->topic.partitions.size(), options.partition);
   }
-  return std::unique_ptr<Consumer>(
-      new Consumer(roles, std::move(options), std::move(*connection), topic->partitions[index]));
+  return std::unique_ptr<Consumer>(new Consumer(roles, std::move(options), std::move(opened->connection),
+                                                opened->topic.partitions[index]));
 }
 
 Consumer::Consumer(Roles roles, ConsumerOptions options, std::unique_ptr<Connection> connection,
                    wire::PartitionMetadata opened_at)
     : roles_(roles),
       options_(std::move(options)),
+      reconnector_(
+          roles,
+          {.broker = options_.broker, .topic = options_.topic, .attempt_timeout = options_.connect_timeout},
+          options_.reconnect, options_.on_connection),
       connection_(std::move(connection)),
       opened_at_(opened_at),
-      position_(first_position(options_.start, opened_at)) {}
+      position_(first_position(options_.start, opened_at)),
+      high_watermark_(opened_at.high_watermark) {}
 
 Outcome<ConsumedBatch> Consumer::poll() {
-  return fetch(std::chrono::milliseconds(0));
+  return fetch(Deadline::never(), false);
 }
 
 Outcome<ConsumedBatch> Consumer::follow(Deadline deadline) {
   while (true) {
-    const Instant now = roles_.clock.now();
-    if (deadline.passed(now)) {
-      return poll();
-    }
-    auto hold = options_.hold;
-    if (!deadline.is_never()) {
-      hold = std::min(hold, std::chrono::floor<std::chrono::milliseconds>(deadline.at() - now));
-    }
-    auto batch = fetch(std::max(hold, kShortestHold));
-    if (!batch || !batch->records.empty()) {
+    const bool last = deadline.passed(roles_.clock.now());
+    auto batch = fetch(deadline, !last);
+    if (!batch || !batch->records.empty() || last) {
       return batch;
     }
   }
+}
+
+std::chrono::milliseconds Consumer::hold_until(Deadline deadline) const {
+  auto hold = options_.hold;
+  if (!deadline.is_never()) {
+    const Duration left = deadline.at() - roles_.clock.now();
+    hold = std::min(hold, std::chrono::floor<std::chrono::milliseconds>(left));
+  }
+  return std::max(hold, kShortestHold);
 }
 
 Outcome<ConsumedBatch> Consumer::replay() {
@@ -97,7 +105,66 @@ Outcome<ConsumedBatch> Consumer::replay() {
   return batch;
 }
 
-Outcome<ConsumedBatch> Consumer::fetch(std::chrono::milliseconds wait) {
+Outcome<ConsumedBatch> Consumer::fetch(Deadline deadline, bool hold) {
+  while (true) {
+    if (interrupted_) {
+      return interrupted();
+    }
+    if (failure_) {
+      return std::unexpected(*failure_);
+    }
+    if (connection_ == nullptr) {
+      const auto ready = reconnect(deadline);
+      if (!ready) {
+        return std::unexpected(ready.error());
+      }
+      if (!*ready) {
+        return ConsumedBatch{{}, position_, high_watermark_};
+      }
+    }
+    if (reset_) {
+      return std::unexpected(*reset_);
+    }
+    auto batch = fetch_once(hold ? hold_until(deadline) : std::chrono::milliseconds(0));
+    if (batch || interrupted_ || !ends_connection(batch.error())) {
+      return batch;
+    }
+    connection_.reset();
+    if (!reconnector_.lost(batch.error())) {
+      failure_ = batch.error();
+      return batch;
+    }
+  }
+}
+
+Outcome<bool> Consumer::reconnect(Deadline deadline) {
+  auto next = reconnector_.connect(deadline);
+  if (interrupted_) {
+    return interrupted();
+  }
+  if (!next) {
+    failure_ = next.error();
+    return std::unexpected(std::move(next.error()));
+  }
+  if (!*next) {
+    return false;
+  }
+  const auto index = static_cast<std::size_t>(options_.partition.value());
+  const std::vector<wire::PartitionMetadata>& partitions = (*next)->topic.partitions;
+  if (index >= partitions.size()) {
+    failure_ = no_such_partition(options_.topic, partitions.size(), options_.partition).error();
+    failure_->kind = FailureKind::topic_changed;
+    return std::unexpected(*failure_);
+  }
+  connection_ = std::move((*next)->connection);
+  high_watermark_ = partitions[index].high_watermark;
+  if (position_ > high_watermark_) {
+    static_cast<void>(note_reset(partitions[index]));
+  }
+  return true;
+}
+
+Outcome<ConsumedBatch> Consumer::fetch_once(std::chrono::milliseconds wait) {
   const auto answer = ask(options_.max_bytes, wait);
   if (!answer) {
     return std::unexpected(answer.error());
@@ -120,9 +187,6 @@ Outcome<ConsumedBatch> Consumer::fetch(std::chrono::milliseconds wait) {
 }
 
 Outcome<Connection::Answer> Consumer::ask(std::int32_t max_bytes, std::chrono::milliseconds wait) {
-  if (interrupted_) {
-    return failed(FailureKind::closed, fmt::format("{}: interrupted", where()));
-  }
   if (position_ < Offset(0)) {
     return failed(FailureKind::invalid, fmt::format("{}: there are no negative offsets", where()));
   }
@@ -133,7 +197,10 @@ Outcome<Connection::Answer> Consumer::ask(std::int32_t max_bytes, std::chrono::m
   const Deadline deadline(roles_.clock.now() + wait + options_.request_timeout);
   auto answer = connection_->call(request_, id, deadline);
   if (!answer && interrupted_) {
-    return failed(FailureKind::closed, fmt::format("{}: interrupted", where()));
+    return interrupted();
+  }
+  if (answer) {
+    reconnector_.progressed();
   }
   return answer;
 }
@@ -141,6 +208,7 @@ Outcome<Connection::Answer> Consumer::ask(std::int32_t max_bytes, std::chrono::m
 Outcome<ConsumedBatch> Consumer::take(const wire::FetchResponse& answer) {
   records_.clear();
   const SplitEnd end = split_records(answer.payload, position_, records_);
+  high_watermark_ = answer.high_watermark;
   if (answer.high_watermark < end.next) {
     return failed(FailureKind::bad_answer, fmt::format("{}: the answer goes beyond its high watermark {}",
                                                        where(), answer.high_watermark.value()));
@@ -178,9 +246,7 @@ Outcome<ConsumedBatch> Consumer::explain_out_of_range() {
   }
   const wire::PartitionMetadata& now = topic->partitions[index];
   if (position_ > now.high_watermark) {
-    return failed(FailureKind::log_reset,
-                  fmt::format("{}: the log was reset below my position: it has offsets {} to {}", where(),
-                              now.log_start.value(), now.high_watermark.value()));
+    return note_reset(now);
   }
   if (position_ >= now.log_start) {
     return refused(where(), wire::WireError::offset_out_of_range);  // it has come into range meanwhile
@@ -216,6 +282,18 @@ Outcome<ConsumedBatch> Consumer::explain_oversized(std::optional<std::int32_t> r
   return failure;
 }
 
+std::unexpected<Failure> Consumer::note_reset(const wire::PartitionMetadata& now) {
+  reset_ = failed(FailureKind::log_reset,
+                  fmt::format("{}: the log was reset below my position: it has offsets {} to {}", where(),
+                              now.log_start.value(), now.high_watermark.value()))
+               .error();
+  return std::unexpected(*reset_);
+}
+
+std::unexpected<Failure> Consumer::interrupted() const {
+  return failed(FailureKind::closed, fmt::format("{}: interrupted", where()));
+}
+
 // "orders-2 @ 17"
 std::string Consumer::where() const {
   return fmt::format("{}-{} @ {}", options_.topic, options_.partition.value(), position_.value());
@@ -223,7 +301,10 @@ std::string Consumer::where() const {
 
 void Consumer::interrupt() {
   interrupted_ = true;
-  connection_->abort();
+  reconnector_.cancel();
+  if (connection_ != nullptr) {
+    connection_->abort();
+  }
 }
 
 }  // namespace booblik::client

@@ -1,5 +1,6 @@
-// Reads one partition, in order. The position is the caller's to see and to set; nothing about it is stored
-// anywhere.
+// Reads one partition, in order. The position is the caller's to see and to set; it is stored nowhere
+// (client/position_store.h does that). After a loss the consumer connects again and goes on at its position:
+// a FETCH changes nothing, so every record comes once and in order all the same.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "client/address.h"
 #include "client/connection.h"
 #include "client/failure.h"
+#include "client/reconnector.h"
 #include "client/record_splitter.h"
 #include "client/roles.h"
 #include "wire/response.h"
@@ -43,6 +45,8 @@ struct ConsumerOptions {
   Duration request_timeout =
       std::chrono::seconds(30);            // beyond the time that the broker was asked to hold the request
   std::chrono::milliseconds hold{30'000};  // how long follow lets the broker hold one request
+  ReconnectOptions reconnect = {};
+  OnConnection on_connection = {};
 };
 
 // Whole records with verified checksums; the views live until the next call of the consumer.
@@ -54,7 +58,7 @@ struct ConsumedBatch {
 
 class Consumer {
  public:
-  // Connects and finds where to begin. Parks.
+  // Connects, once, and finds where to begin. Parks.
   static Outcome<std::unique_ptr<Consumer>> open(Roles roles, ConsumerOptions options);
 
   Consumer(const Consumer&) = delete;
@@ -63,19 +67,30 @@ class Consumer {
   // What is there at the position; no records means caught up. Parks.
   Outcome<ConsumedBatch> poll();
 
-  // Waits at the broker until there are records; no records when the deadline has passed. Parks.
+  // Waits at the broker until there are records; no records when the deadline has passed (while it has no
+  // connection, up to connect_timeout later). Parks.
   Outcome<ConsumedBatch> follow(Deadline deadline);
 
   // As poll, but ends where the log ended when the consumer was opened: no records means that all up to there
   // are read, however much was written since. Parks.
   Outcome<ConsumedBatch> replay();
 
-  // Failures of the three: log_reset, offset_out_of_range, record_exceeds_max_bytes and corrupt_record leave
-  // the position where it was and the consumer in order, so the caller may seek; records before the bad one
-  // were returned by the call before. lost, timed_out and bad_answer are the end of this consumer.
+  // While the broker is away, the three wait for it. Their failures: log_reset, offset_out_of_range,
+  // record_exceeds_max_bytes and corrupt_record leave the position where it was and the consumer in order, so
+  // the caller may seek; records before the bad one were returned by the call before. log_reset stays until a
+  // seek, lest the log grow over the position again and a gap go unseen. Every other failure is the end of
+  // this consumer and comes again: unreachable, lost and timed_out (reconnecting is off, or it gave up),
+  // bad_answer, refused and topic_changed.
 
   [[nodiscard]] Offset position() const { return position_; }
-  void seek(Offset position) { position_ = position; }
+  void seek(Offset position) {
+    position_ = position;
+    reset_.reset();
+  }
+
+  [[nodiscard]] bool connected() const { return connection_ != nullptr; }
+  // How many times it has connected again.
+  [[nodiscard]] std::uint64_t reconnects() const { return reconnector_.connections(); }
 
   // Of the log, when the consumer was opened.
   [[nodiscard]] Offset start_offset() const { return opened_at_.log_start; }
@@ -88,7 +103,15 @@ class Consumer {
   Consumer(Roles roles, ConsumerOptions options, std::unique_ptr<Connection> connection,
            wire::PartitionMetadata opened_at);
 
-  Outcome<ConsumedBatch> fetch(std::chrono::milliseconds wait);
+  // Asks until there is an answer, or no connection until `deadline`; with `hold` the broker may hold the
+  // request that long.
+  Outcome<ConsumedBatch> fetch(Deadline deadline, bool hold);
+  Outcome<ConsumedBatch> fetch_once(std::chrono::milliseconds wait);
+  // False: not by `deadline`.
+  Outcome<bool> reconnect(Deadline deadline);
+  [[nodiscard]] std::chrono::milliseconds hold_until(Deadline deadline) const;
+  std::unexpected<Failure> note_reset(const wire::PartitionMetadata& now);
+  [[nodiscard]] std::unexpected<Failure> interrupted() const;
   Outcome<Connection::Answer> ask(std::int32_t max_bytes, std::chrono::milliseconds wait);
   Outcome<ConsumedBatch> take(const wire::FetchResponse& answer);
   Outcome<ConsumedBatch> explain_out_of_range();
@@ -97,9 +120,13 @@ class Consumer {
 
   Roles roles_;
   ConsumerOptions options_;
-  std::unique_ptr<Connection> connection_;
+  Reconnector reconnector_;
+  std::unique_ptr<Connection> connection_;  // null: lost
   wire::PartitionMetadata opened_at_;
   Offset position_;
+  Offset high_watermark_;           // told last
+  std::optional<Failure> failure_;  // the end of this consumer
+  std::optional<Failure> reset_;    // until a seek
   bool interrupted_ = false;
   std::vector<Record> records_;
   std::vector<std::byte> request_;

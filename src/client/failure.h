@@ -24,7 +24,8 @@ enum class FailureKind {
   record_exceeds_max_bytes,  // the next record is larger than max bytes: no retry can ever bring it
   corrupt_record,            // the next record's stored bytes are not what was written
   invalid,                   // the caller's own arguments
-  closed,                    // closed or interrupted by the caller
+  closed,                    // closed, interrupted or given up by the caller
+  topic_changed,             // after a reconnect the topic has another number of partitions
 };
 
 struct Failure {

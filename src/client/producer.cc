@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "client/metadata.h"
 #include "client/partitioner.h"
+#include "client/topic_connection.h"
 #include "wire/request_encoder.h"
 
 namespace booblik::client {
@@ -15,19 +15,14 @@ namespace booblik::client {
 Outcome<std::unique_ptr<Producer>> Producer::open(Roles roles, ProducerOptions options) {
   BOOBLIK_CHECK(options.batch_records > 0 && options.in_flight_max > 0,
                 "a batch and a window hold at least one");
-  auto connection =
-      Connection::open(roles.network, options.broker, Deadline(roles.clock.now() + options.connect_timeout));
-  if (!connection) {
-    return std::unexpected(std::move(connection.error()));
+  auto opened = connect_to_topic(roles, options.broker, options.topic, options.connect_timeout,
+                                 options.request_timeout);
+  if (!opened) {
+    return std::unexpected(std::move(opened.error()));
   }
-  const auto topic =
-      ask_topic(**connection, options.topic, Deadline(roles.clock.now() + options.request_timeout));
-  if (!topic) {
-    return std::unexpected(topic.error());
-  }
-  const auto partition_count = static_cast<std::int32_t>(topic->partitions.size());
+  const auto partition_count = static_cast<std::int32_t>(opened->topic.partitions.size());
   std::unique_ptr<Producer> producer(
-      new Producer(roles, std::move(options), std::move(*connection), partition_count));
+      new Producer(roles, std::move(options), std::move(opened->connection), partition_count));
   producer->start();
   return producer;
 }
@@ -36,6 +31,10 @@ Producer::Producer(Roles roles, ProducerOptions options, std::unique_ptr<Connect
                    std::int32_t partition_count)
     : roles_(roles),
       options_(std::move(options)),
+      reconnector_(
+          roles,
+          {.broker = options_.broker, .topic = options_.topic, .attempt_timeout = options_.connect_timeout},
+          options_.reconnect, options_.on_connection),
       connection_(std::move(connection)),
       partition_count_(partition_count),
       accumulator_(roles.clock, options_.topic, partition_count, options_.acks,
@@ -60,8 +59,7 @@ Producer::~Producer() {
 }
 
 void Producer::interrupt() {
-  stop(Failure{
-      .kind = FailureKind::closed, .message = "the producer was dropped", .refusal = {}, .offset = {}});
+  give_up();
   connection_->abort();
 }
 
@@ -143,6 +141,11 @@ Outcome<void> Producer::flush() {
     return std::unexpected(*failure_);
   }
   return {};
+}
+
+void Producer::give_up() {
+  stop(failed(FailureKind::closed, "the producer was told to give up").error());
+  reconnector_.cancel();
 }
 
 Outcome<void> Producer::close() {

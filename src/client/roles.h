@@ -3,6 +3,7 @@
 
 #include "env/clock.h"
 #include "env/network.h"
+#include "env/random.h"
 #include "env/scheduler.h"
 
 namespace booblik::client {
@@ -11,6 +12,7 @@ struct Roles {
   env::Scheduler& scheduler;
   env::Clock& clock;
   env::Network& network;
+  env::Random& random;  // spreads the pauses between attempts to reconnect
 };
 
 }  // namespace booblik::client

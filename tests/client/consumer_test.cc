@@ -245,7 +245,7 @@ TEST_F(ConsumerTest, RefusesAnswersThatCannotBe) {
   }
 }
 
-TEST_F(ConsumerTest, ALostOrSilentBrokerEndsIt) {
+TEST_F(ConsumerTest, ALostOrSilentBrokerEndsItInTheEnd) {
   for (const Then then : {Then::close, Then::reset, Then::hang}) {
     with_broker(3, [&](FakeBroker& broker) {
       auto consumer = open(broker);

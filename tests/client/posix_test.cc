@@ -22,7 +22,7 @@ class PosixClientTest : public testing::Test {
     const auto environment = env::PosixEnvironment::create({}, system);
     ASSERT_TRUE(environment.has_value());
     const env::Environment all = (*environment)->roles();
-    const Roles roles{all.scheduler, all.clock, all.network};
+    const Roles roles{all.scheduler, all.clock, all.network, all.random};
     const auto unfinished = (*environment)->run([&] {
       FakeBroker broker(roles, "127.0.0.1");
       broker.add("t", 0);
@@ -34,6 +34,7 @@ class PosixClientTest : public testing::Test {
   static std::unique_ptr<Consumer> open_consumer(Roles roles, FakeBroker& broker) {
     ConsumerOptions options{
         .broker = broker.address(), .topic = "t", .partition = PartitionId(0), .start = {}};
+    options.reconnect.enabled = false;
     auto consumer = Consumer::open(roles, options);
     EXPECT_TRUE(consumer.has_value());
     return std::move(*consumer);
@@ -42,6 +43,7 @@ class PosixClientTest : public testing::Test {
   static std::unique_ptr<Producer> open_producer(Roles roles, FakeBroker& broker) {
     ProducerOptions options{
         .broker = broker.address(), .topic = "t", .batch_bytes = 10'000, .on_delivery = {}};
+    options.reconnect.enabled = false;
     auto producer = Producer::open(roles, options);
     EXPECT_TRUE(producer.has_value());
     return std::move(*producer);

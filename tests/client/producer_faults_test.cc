@@ -31,6 +31,7 @@ struct Story {
   Outcome<void> closed;
 };
 
+// Ends at the first loss; producer_reconnect_test.cc has the others.
 using Fault = std::function<std::optional<FakeBroker::Fault>(const wire::Request&, int)>;
 
 // Sends `count` records to one partition in batches of two.
@@ -49,6 +50,7 @@ Story produce(int count, StreamLimits limits, const Fault& fault,
     options.acks = acks;
     options.batch_records = 2;
     options.in_flight_max = 3;
+    options.reconnect.enabled = false;
     options.on_delivery = [&story](const Delivery& delivery) {
       story.reported_twice += story.deliveries.emplace(delivery.batch, delivery).second ? 0 : 1;
     };

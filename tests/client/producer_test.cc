@@ -178,6 +178,7 @@ TEST_F(ProducerTest, KeepsToTheWindowAndTheBufferWhileTheBrokerIsSilent) {
                                   .in_flight_max = 4,
                                   .buffered_bytes_max = 1000,
                                   .request_timeout = std::chrono::seconds(2),
+                                  .reconnect = {.enabled = false},
                                   .on_delivery = {}});
     std::size_t accepted = 0;
     Outcome<Ticket> sent;

@@ -85,7 +85,8 @@ class VirtualNetwork final : public env::Network {
 struct VirtualWorld {
   VirtualScheduler scheduler;
   VirtualNetwork network{scheduler};
-  Roles roles{scheduler, scheduler, network};
+  env::Random random{1};
+  Roles roles{scheduler, scheduler, network, random};
 };
 
 }  // namespace booblik::client
