@@ -32,6 +32,10 @@ class Connection:
     def __init__(self, broker: str | Address, options: ConnectionOptions = ConnectionOptions()) -> None:
         self._core = CoreConnection(Threads(), broker, options)
 
+    @property
+    def is_open(self) -> bool:
+        return self._core.is_open
+
     def send(self, request: Request[A], timeout: float | None = None) -> Future[A]:
         return cast("Future[A]", finish(self._core.submit(request, timeout)))
 

@@ -48,6 +48,12 @@ class CoreConnection:
         self._link: _Link | None = None
         self._closed = False
 
+    @property
+    def is_open(self) -> bool:
+        """False before the first request, and from a break to the next request."""
+        link = self._link
+        return link is not None and link.error is None
+
     async def submit(self, request: Request[A], timeout: float | None = None) -> Reply:
         """Sends, and returns what the outcome will be told to: the answer, None for a request that has none once it is
         handed to the system, or a BooblikError. Raises Unreachable or Closed when nothing was sent."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from pathlib import Path
 from typing import Protocol
@@ -10,7 +11,10 @@ from typing import Protocol
 from booblik.checksum import crc32c
 from booblik.errors import PositionsDamaged
 
-_TITLE = "booblik positions 1"
+Positions = dict[tuple[str, int], int]
+
+_TITLE = "booblik-positions 1"
+_LINE = re.compile(r"^([^ \n]+) ([0-9]+) ([0-9]+)\n", re.MULTILINE)
 
 
 class PositionStore(Protocol):
@@ -23,9 +27,24 @@ class PositionStore(Protocol):
         ...
 
 
+def format_positions(positions: Positions) -> bytes:
+    lines = [f"{topic} {partition} {offset}\n" for (topic, partition), offset in sorted(positions.items())]
+    text = "".join([_TITLE + "\n", *lines]).encode()
+    return text + b"crc32c %08x\n" % crc32c(text)
+
+
+def parse_positions(content: bytes) -> Positions:
+    """Takes what format_positions() gives and nothing else. Raises PositionsDamaged."""
+    text = content.decode(errors="replace")
+    positions = {(topic, int(partition)): int(offset) for topic, partition, offset in _LINE.findall(text)}
+    if format_positions(positions) != content:
+        raise PositionsDamaged("this is not what was written to it, or it was written by another version")
+    return positions
+
+
 class FilePositionStore:
-    """A text file with a line for each partition and a CRC-32C at its end. It is replaced as a whole, so that after a crash it has the old
-    positions or the new ones. For one process at a time; its threads may share it."""
+    """A text file with a line for each partition and a CRC-32C at its end, the same that `booblik consume --position-store` keeps. It is
+    replaced as a whole, so that after a crash it has the old positions or the new ones. For one process at a time; its threads may share it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
@@ -36,35 +55,27 @@ class FilePositionStore:
             return self._read().get((topic, partition))
 
     def save(self, topic: str, partition: int, offset: int) -> None:
-        if offset < 0:
-            raise ValueError(f"offset {offset} is negative")
-        if not topic or any(character in topic for character in "\t\n\r"):
+        if offset < 0 or partition < 0:
+            raise ValueError(f"{topic}-{partition} at {offset}: neither number may be negative")
+        if not topic or " " in topic or "\n" in topic:
             raise ValueError(f"'{topic}' is no topic name")
         with self._lock:
             positions = self._read()
             positions[topic, partition] = offset
-            self._replace(positions)
+            self._replace(format_positions(positions))
 
-    def _read(self) -> dict[tuple[str, int], int]:
+    def _read(self) -> Positions:
         try:
-            content = self._path.read_bytes()
+            return parse_positions(self._path.read_bytes())
         except FileNotFoundError:
             return {}
-        lines, newline, checksum = content.rpartition(b"crc32c\t")
-        if not newline or checksum != b"%08x\n" % crc32c(lines):
-            raise PositionsDamaged(f"{self._path}: the checksum is wrong; delete the file to begin without positions")
-        title, *rows = lines.decode().split("\n")[:-1]
-        if title != _TITLE:
-            raise PositionsDamaged(f"{self._path}: it begins with '{title}', expected is '{_TITLE}'")
-        fields = (row.split("\t") for row in rows)
-        return {(topic, int(partition)): int(offset) for topic, partition, offset in fields}
+        except PositionsDamaged as damaged:
+            raise PositionsDamaged(f"{self._path}: {damaged}; delete it to begin without positions") from None
 
-    def _replace(self, positions: dict[tuple[str, int], int]) -> None:
-        rows = [f"{topic}\t{partition}\t{offset}" for (topic, partition), offset in sorted(positions.items())]
-        lines = "".join(f"{line}\n" for line in (_TITLE, *rows)).encode()
+    def _replace(self, content: bytes) -> None:
         new = self._path.with_name(self._path.name + ".new")
         with open(new, "wb") as file:
-            file.write(lines + b"crc32c\t%08x\n" % crc32c(lines))
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(new, self._path)
