@@ -8,7 +8,7 @@ import time
 import unittest
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from scripted import HOSTILE, NOTHING, ProcessTest, Reply, Script, ScriptedTest, at, wait_until, wire
+from scripted import HOSTILE, LARGE, NOTHING, ProcessTest, Reply, Script, ScriptedTest, at, wait_until, wire
 
 import booblik
 from booblik import Ack, Connection, ConnectionOptions, Consumer, ConsumerOptions, ErrorCode, FailedBatch
@@ -20,7 +20,7 @@ QUICK = ConnectionOptions(timeout=0.2, connect_timeout=5.0)
 class WithBroker(ProcessTest):
     def test_threads_share_one_connection_and_each_gets_its_own_answers(self) -> None:
         broker = self.serve("orders:3,a:1")
-        threads, requests = 20, 50
+        threads, requests = (50, 1000) if LARGE else (20, 50)
         with Connection(at(broker), ConnectionOptions(in_flight_max=64)) as connection:
 
             def work(thread: int) -> list[int]:
@@ -308,6 +308,18 @@ class WithAScriptedBroker(ScriptedTest):
         wait_until(lambda: bool(broker.of_kind(wire.PRODUCE)), "the broker has read it")
         with self.assertRaises(booblik.DeliveryFailed):
             producer.close()
+
+    def test_what_retention_took_is_told_from_a_log_that_was_reset(self) -> None:
+        script = Script(mangled=wire.FETCH, error=wire.Code.OFFSET_OUT_OF_RANGE, log_start=10, end=20)
+        broker = self.scripted(script)
+        for position, kind in ((9, booblik.OffsetOutOfRange), (21, booblik.LogReset)):
+            with Consumer(at(broker), ConsumerOptions("single", start=position)) as consumer:
+                with self.assertRaises(booblik.OffsetOutOfRange) as caught:
+                    consumer.poll()
+                self.assertIs(type(caught.exception), kind)
+                self.assertEqual((caught.exception.log_start, caught.exception.high_watermark), (10, 20))
+                with self.assertRaises(kind):
+                    next(consumer.follow())
 
     def test_a_consumer_over_hostile_payloads(self) -> None:
         broker = self.scripted(Script(end=2, records=wire.encode_record(b"good") + struct.pack(">iI", 3, 1) + b"bad"))
