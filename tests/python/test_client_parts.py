@@ -16,9 +16,12 @@ from booblik import (
     Address,
     BadAnswer,
     Batch,
+    ConnectionOptions,
+    ConsumerOptions,
     CorruptRecord,
     FilePositionStore,
     PositionsDamaged,
+    ProducerOptions,
     Record,
     RecordExceedsMaxBytes,
     TimedOut,
@@ -92,6 +95,22 @@ class Wire(unittest.TestCase):
             with self.subTest(request.describe()[:60]), self.assertRaises(ValueError):
                 encode_request(request, 1)
 
+    def test_options_have_ranges(self) -> None:
+        ranges: tuple[tuple[Any, dict[str, Any]], ...] = (
+            (ProducerOptions, {"batch_bytes": 5 << 20}),
+            (ProducerOptions, {"batch_records": 0}),
+            (ProducerOptions, {"linger": -1.0}),
+            (ProducerOptions, {"in_flight_max": 0}),
+            (ConsumerOptions, {"max_bytes": 0}),
+            (ConsumerOptions, {"start": -1}),
+            (ConsumerOptions, {"hold": 61.0}),
+        )
+        for make, wrong in ranges:
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, next(iter(wrong))):
+                make("topic", **wrong)
+        with self.assertRaises(ValueError):
+            ConnectionOptions(timeout=0.0)
+
     def test_addresses(self) -> None:
         self.assertEqual(Address.parse("[::1]:9092"), Address("::1", 9092))
         self.assertEqual(str(Address.parse("[::1]:9092")), "[::1]:9092")
@@ -132,6 +151,25 @@ class Sessions(unittest.TestCase):
         self.assertEqual([outcome.value for outcome in outcomes], [Produced(5, 6)])
         self.assertIsInstance(session.violation, BadAnswer)
         self.assertIn("answer to 3", str(session.violation))
+
+    def test_damaged_streams_never_do_more_than_violate(self) -> None:
+        chance = random.Random(9)
+        metadata = wire.frame(struct.pack(">ihi", 2, 0, 1) + wire.encode_name("a") + struct.pack(">iiqq", 1, 0, 3, 9))
+        fetched = wire.frame(struct.pack(">ihqi", 3, 0, 9, 11) + wire.encode_record(b"abc"))
+        stream = wire.frame(struct.pack(">ihqq", 1, 0, 7, 8)) + metadata + fetched
+        violations = 0
+        for _ in range(2000):
+            damaged = bytearray(stream)
+            for _ in range(chance.randint(1, 3)):
+                damaged[chance.randrange(len(damaged))] = chance.choice([0, 1, 2, 127, 128, 255, chance.randrange(256)])
+            session = Session()
+            for request in (Produce("a", 0, [b"x"]), Metadata(["a"]), Fetch("a", 0, 3, 11)):
+                session.submit(request, Threads().reply(), 1.0)
+            outcomes = session.receive(bytes(damaged))
+            self.assertLessEqual(len(outcomes), 3)
+            self.assertEqual(len(outcomes) + session.unanswered, 3)
+            violations += session.violation is not None
+        self.assertGreater(violations, 500)
 
     def test_only_what_is_overdue_has_timed_out(self) -> None:
         session, replies = Session(), [Threads().reply() for _ in range(2)]

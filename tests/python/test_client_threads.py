@@ -260,6 +260,22 @@ class WithAScriptedBroker(ScriptedTest):
         with self.assertRaises(booblik.DeliveryFailed):
             producer.close()
 
+    def test_a_callback_that_raises_and_a_second_close_do_no_harm(self) -> None:
+        broker = self.scripted(Script(mangled=wire.PRODUCE, error=wire.Code.RECORD_TOO_LARGE))
+
+        def raising(failed: FailedBatch) -> None:
+            raise RuntimeError("of the user's")
+
+        producer = Producer(at(broker), ProducerOptions("single", linger=0.0, on_failure=raising))
+        with self.assertLogs("booblik"):
+            self.assertIsInstance(producer.send(b"x").exception(10), booblik.Refused)
+            with self.assertRaises(booblik.DeliveryFailed):
+                producer.flush()
+        broker.script.error = None
+        self.assertEqual(producer.send(b"y").result(10), booblik.Delivered(0, 0))
+        producer.close()
+        producer.close()
+
     def test_a_full_buffer_makes_send_wait(self) -> None:
         gate = threading.Event()
 

@@ -10,7 +10,7 @@ from booblik.codes import Ack
 from booblik.errors import BooblikError, Closed, ConnectionLost, TimedOut, Unreachable
 from booblik.runtime import Runtime, Stream, Task
 from booblik.session import Outcome, Reply, Session
-from booblik.wire import Fetch, Fetched, Metadata, Produce, Produced, Request, TopicInfo
+from booblik.wire import Fetch, Fetched, Metadata, Produce, Produced, Request, TopicInfo, within
 
 A = TypeVar("A")
 
@@ -20,6 +20,11 @@ class ConnectionOptions:
     timeout: float = 10.0  # seconds for an answer, unless a call says otherwise
     connect_timeout: float = 5.0
     in_flight_max: int = 1000  # requests that wait for their answer; sending waits beyond it
+
+    def __post_init__(self) -> None:
+        within("timeout", self.timeout, 0.001, 3600)
+        within("connect_timeout", self.connect_timeout, 0.001, 3600)
+        within("in_flight_max", self.in_flight_max, 1, 1_000_000)
 
 
 class _Link:

@@ -13,7 +13,7 @@ from booblik.errors import BadAnswer, Closed, ConnectionLost, LogReset, OffsetOu
 from booblik.positions import PositionStore
 from booblik.records import Batch, batch_of
 from booblik.runtime import Runtime
-from booblik.wire import Fetch, Metadata, PartitionInfo
+from booblik.wire import MAX_BYTES_MAX, Fetch, Metadata, PartitionInfo, within
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 2.0
 
@@ -33,6 +33,15 @@ class ConsumerOptions:
     hold: float = 30.0  # seconds that follow() lets the broker hold one FETCH; it asks again and again
     timeout: float = 10.0  # seconds for an answer, beyond the hold
     unreachable_after: float = 30.0  # seconds that replay() waits for a broker that cannot be reached; follow() waits for ever
+
+    def __post_init__(self) -> None:
+        within("partition", self.partition, 0, 2**31 - 1)
+        within("max_bytes", self.max_bytes, 1, MAX_BYTES_MAX)
+        within("hold", self.hold, 0.001, 60)  # the broker holds no request longer
+        within("timeout", self.timeout, 0.001, 3600)
+        within("unreachable_after", self.unreachable_after, 0, 86_400)
+        if isinstance(self.start, int):
+            within("start", self.start, 0, 2**63 - 1)
 
 
 class CoreConsumer:
@@ -76,6 +85,7 @@ class CoreConsumer:
         """The next records; none when there are none within `wait` seconds. After an error the position is unchanged, and another call
         asks again: over a new connection when the old one is lost. Raises LogReset, OffsetOutOfRange, RecordExceedsMaxBytes,
         CorruptRecord, Refused, and what goes wrong with a connection."""
+        within("wait", wait, 0, 60)
         position = await self.locate()
         fetch = Fetch(self._options.topic, self._options.partition, position, self.max_bytes, round(wait * 1000))
         try:
@@ -133,8 +143,7 @@ class CoreConsumer:
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
     def seek(self, offset: int) -> None:
-        if offset < 0:
-            raise ValueError(f"offset {offset} is negative")
+        within("offset", offset, 0, 2**63 - 1)
         self.position = offset
 
     async def commit(self) -> None:

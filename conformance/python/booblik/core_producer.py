@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from dataclasses import dataclass, replace
 from typing import Callable
 
@@ -13,7 +14,7 @@ from booblik.errors import BooblikError, Closed, ConnectionLost, DeliveryFailed,
 from booblik.partitioner import partition_for_key
 from booblik.runtime import Runtime, Task
 from booblik.session import Outcome, Reply
-from booblik.wire import Metadata, Produce, Produced, encode_request
+from booblik.wire import Metadata, Produce, Produced, encode_request, within
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 1.0
 
@@ -56,6 +57,15 @@ class ProducerOptions:
     in_flight_max: int = 8  # requests that wait for their answer
     unreachable_after: float = 30.0  # age in seconds at which a batch waits no longer for a broker that cannot be reached
     on_failure: Callable[[FailedBatch], None] | None = None  # in whatever thread learns of it; must not wait
+
+    def __post_init__(self) -> None:
+        # With 4 bytes beside each payload, the largest batch still fits a frame of 8 MiB.
+        within("batch_bytes", self.batch_bytes, 1, 4 << 20)
+        within("batch_records", self.batch_records, 1, 100_000)
+        within("linger", self.linger, 0, 3600)
+        within("buffer_bytes", self.buffer_bytes, 1, 1 << 40)
+        within("in_flight_max", self.in_flight_max, 1, 10_000)
+        within("unreachable_after", self.unreachable_after, 0, 86_400)
 
 
 class CoreProducer:
@@ -177,7 +187,7 @@ class CoreProducer:
         while (batch := await self._next_batch()) is not None:
             try:
                 reply = await self._submit(batch)
-            except BooblikError as error:
+            except Exception as error:  # whatever it is, nothing was sent, and its records are waited for
                 self._settle(batch, _caused(NotSent(f"not sent: {error}"), error))
             else:
                 reply.add_done_callback(lambda done, batch=batch: self._answered(batch, done))
@@ -222,26 +232,29 @@ class CoreProducer:
             self._settle(batch, _caused(OutcomeUnknown(f"the outcome is unknown: {error}"), error))
 
     def _settle(self, batch: Batch, outcome: Produced | BooblikError | None) -> None:
-        records = len(batch.payloads)
         failure = outcome if isinstance(outcome, BooblikError) else None
         if isinstance(outcome, BooblikError):
             for reply in batch.replies:
                 Outcome(reply, outcome).deliver()
+            self._tell_failure(FailedBatch(batch.partition, tuple(batch.payloads), outcome))
         else:
             base = None if outcome is None else outcome.base_offset
             for index, reply in enumerate(batch.replies):
                 Outcome(reply, Delivered(batch.partition, None if base is None else base + index)).deliver()
-        try:
-            if failure is not None and self._options.on_failure is not None:
-                self._options.on_failure(FailedBatch(batch.partition, tuple(batch.payloads), failure))
-        finally:
-            with self._changed:
-                self._count(records, failure)
-                if failure is None and self._options.ack is Ack.NONE:
-                    self._link_of_silent = self._link_of_silent or self._connection.links_opened
-                self._accumulator.release(batch)
-                self._in_flight -= 1
-                self._changed.notify_all()
+        with self._changed:
+            self._count(len(batch.payloads), failure)
+            if failure is None and self._options.ack is Ack.NONE:
+                self._link_of_silent = self._link_of_silent or self._connection.links_opened
+            self._accumulator.release(batch)
+            self._in_flight -= 1
+            self._changed.notify_all()
+
+    def _tell_failure(self, failed: FailedBatch) -> None:
+        if self._options.on_failure is not None:
+            try:
+                self._options.on_failure(failed)
+            except Exception:  # of the user's: it must not end the sender, which others wait for
+                logging.getLogger("booblik").exception("on_failure has raised an exception")
 
     def _count(self, records: int, failure: BooblikError | None) -> None:
         if failure is None:

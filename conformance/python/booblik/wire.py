@@ -18,6 +18,12 @@ MAX_BYTES_MAX = 2**31 - 1
 A = TypeVar("A")
 
 
+def within(name: str, value: float, least: float, most: float) -> None:
+    """Raises ValueError for an option outside its range."""
+    if not least <= value <= most:
+        raise ValueError(f"{name} is {value}, allowed is {least} to {most}")
+
+
 class Reader:
     """The body of an answer, field by field."""
 
