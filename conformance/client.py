@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import shlex
+import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -111,6 +112,8 @@ def hold_to_rules(options: argparse.Namespace, rules: Sequence[Rule[ClientTarget
 
 
 def main() -> int:
+    # The broker that was started here ends with this program, also when somebody ends it.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     options = arguments()
     rules = chosen(options.only)
     if options.list:

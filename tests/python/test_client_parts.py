@@ -163,7 +163,8 @@ class Sessions(unittest.TestCase):
             for _ in range(chance.randint(1, 3)):
                 damaged[chance.randrange(len(damaged))] = chance.choice([0, 1, 2, 127, 128, 255, chance.randrange(256)])
             session = Session()
-            for request in (Produce("a", 0, [b"x"]), Metadata(["a"]), Fetch("a", 0, 3, 11)):
+            asked: list[Request[Any]] = [Produce("a", 0, [b"x"]), Metadata(["a"]), Fetch("a", 0, 3, 11)]
+            for request in asked:
                 session.submit(request, Threads().reply(), 1.0)
             outcomes = session.receive(bytes(damaged))
             self.assertLessEqual(len(outcomes), 3)
