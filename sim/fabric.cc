@@ -208,7 +208,7 @@ void Fabric::reset_side(LinkNumber number, int side) {
     here.streams[1 - side].drop_arrived();
   }
   core_.fingerprint.mix(number * 2 + static_cast<std::uint64_t>(side));
-  core_.trace.mark(core_.scheduler.now(), "network", "network", "reset");
+  core_.trace.mark(core_.scheduler.now(), {.name = "network"}, "fault", "reset");
   wake_both(reset);
   notify_reset(number, side);
 }

@@ -201,16 +201,24 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"refuse_odds", &refuse_odds},
           {"socket_bytes", &socket_bytes},
           {"wall_jump_millis", &wall_jump_millis},
-          {"drift_per_million", &drift_per_million}};
+          {"drift_per_million", &drift_per_million},
+          {"planted_fault", &planted_fault}};
 }
 
 std::string Plan::describe() const {
+  constexpr std::size_t kLineWidth = 100;
   Plan copy = *this;
   std::string text;
+  std::size_t line_begin = 0;
   for (const auto& [name, value] : copy.fields()) {
-    if (*value != 0) {
-      text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, *value);
+    const std::string item = fmt::format("{}={}", name, *value);
+    if (text.size() - line_begin + item.size() > kLineWidth) {
+      text += '\n';
+      line_begin = text.size();
+    } else if (!text.empty()) {
+      text += ' ';
     }
+    text += item;
   }
   return text;
 }

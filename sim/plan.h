@@ -86,10 +86,15 @@ struct Plan {
   std::int64_t wall_jump_millis = 0;
   std::int64_t drift_per_million = 0;
 
+  // Breaks the harness itself, so that its alarms can be tested (planted_fault.h). Never drawn.
+  std::int64_t planted_fault = 0;
+
   // Every number above with its name, in order.
   [[nodiscard]] std::vector<std::pair<const char*, std::int64_t*>> fields();
-  // "name=value name=value ...", of those that are not zero.
+  // "name=value name=value ...", in lines.
   [[nodiscard]] std::string describe() const;
+  // What is wrong with a value that somebody chose; empty when nothing is.
+  [[nodiscard]] std::string problem() const;
 
   [[nodiscard]] DiskOptions disk() const;
   [[nodiscard]] NetworkOptions network() const;

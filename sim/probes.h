@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "env/probe.h"
 #include "sim/process_heap.h"
@@ -17,6 +19,9 @@ class ProbeCounts final : public env::Probe {
 
   void hit(std::string_view name) override {
     const HeapScope world(nullptr);
+    if (watcher_) {
+      watcher_(name);
+    }
     const auto found = counts_.find(name);
     if (found == counts_.end()) {
       counts_.emplace(name, 1);
@@ -24,6 +29,9 @@ class ProbeCounts final : public env::Probe {
       ++found->second;
     }
   }
+
+  // Is told of every hit, for a trace.
+  void set_watcher(std::move_only_function<void(std::string_view)> watcher) { watcher_ = std::move(watcher); }
 
   [[nodiscard]] const Counts& counts() const { return counts_; }
   [[nodiscard]] std::uint64_t count(std::string_view name) const {
@@ -33,6 +41,7 @@ class ProbeCounts final : public env::Probe {
 
  private:
   Counts counts_;
+  std::move_only_function<void(std::string_view)> watcher_;
 };
 
 }  // namespace booblik::sim

@@ -9,6 +9,7 @@
 #include "env/sync.h"
 #include "sim/client.h"
 #include "sim/final_check.h"
+#include "sim/planted_fault.h"
 #include "sim/supervisor.h"
 
 namespace booblik::sim {
@@ -22,9 +23,14 @@ constexpr Duration kBrokerStarts = std::chrono::minutes(1);
 // The whole of a run, seen from outside.
 class Run {
  public:
-  Run(env::StackPool& stacks, std::uint64_t seed, const Plan& plan, TraceSink* sink)
+  Run(env::StackPool& stacks, std::uint64_t seed, const Plan& plan, const Watch& watch)
       : plan_(plan),
-        world_(stacks, {.seed = seed, .scheduler = plan.scheduler(), .network = plan.network()}, sink),
+        world_(stacks,
+               {.seed = seed,
+                .scheduler = plan.scheduler(),
+                .network = plan.network(),
+                .history = watch.history},
+               watch.sink),
         machine_(world_.add_machine("machine", plan.disk(), plan.clock())),
         model_(static_cast<std::size_t>(plan.topics * plan.partitions), plan.rot_flip_odds != 0),
         workload_{.world = world_, .model = model_, .plan = plan_},
@@ -70,6 +76,7 @@ class Run {
       world_.scheduler().sleep(std::chrono::milliseconds(plan_.load_millis), "the load");
       workload_.load_is_over = true;
     });
+    plant_fault(workload_, supervisor_, clients_running_);
     supervisor_.keep_running();
     if (!model_.violation()) {
       finish();
@@ -156,8 +163,8 @@ const char* to_text(Verdict verdict) {
   return "?";
 }
 
-RunResult run_plan(env::StackPool& stacks, std::uint64_t seed, Plan plan, TraceSink* sink) {
-  return Run(stacks, seed, plan, sink).run();
+RunResult run_plan(env::StackPool& stacks, std::uint64_t seed, const Plan& plan, const Watch& watch) {
+  return Run(stacks, seed, plan, watch).run();
 }
 
 }  // namespace booblik::sim

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "env/fiber/stack_pool.h"
+#include "sim/fingerprint.h"
 #include "sim/plan.h"
 #include "sim/probes.h"
 #include "sim/trace.h"
@@ -29,7 +30,13 @@ struct RunResult {
   ProbeCounts::Counts probes;
 };
 
-// `sink` may be null.
-[[nodiscard]] RunResult run_plan(env::StackPool& stacks, std::uint64_t seed, Plan plan, TraceSink* sink);
+// What of a run is written down while it goes on; each may be null. Neither changes the run.
+struct Watch {
+  TraceSink* sink = nullptr;
+  FingerprintHistory* history = nullptr;
+};
+
+[[nodiscard]] RunResult run_plan(env::StackPool& stacks, std::uint64_t seed, const Plan& plan,
+                                 const Watch& watch);
 
 }  // namespace booblik::sim

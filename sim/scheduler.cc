@@ -90,8 +90,12 @@ ProcessId SimScheduler::current_process() const {
   return running_ == kNone ? ProcessId{} : records_[running_]->process;
 }
 
-std::string_view SimScheduler::current_name() const {
-  return running_ == kNone ? std::string_view("world") : std::string_view(records_[running_]->name);
+TraceTrack SimScheduler::track_of(const Record& record) {
+  return {.process = record.process.value, .fiber = record.serial, .name = record.name};
+}
+
+TraceTrack SimScheduler::current_track() const {
+  return running_ == kNone ? TraceTrack{.name = "world"} : track_of(*records_[running_]);
 }
 
 void SimScheduler::make_ready(std::size_t slot, std::uint64_t barrier) {
@@ -199,6 +203,10 @@ void SimScheduler::abandon(ProcessId process) {
     Record& record = *records_[slot];
     if (record.state == State::free || record.process != process) {
       continue;
+    }
+    if (trace_.enabled() && record.state == State::blocked) {
+      trace_.span(record.since, now_, track_of(record), "cut off",
+                  fmt::format("{} {}", record.reason, record.detail));
     }
     record.fiber->abandon();
     retire(slot);
@@ -323,7 +331,7 @@ void SimScheduler::run_turn(std::size_t slot) {
     resume(slot);
   }
   if (trace_.enabled()) {
-    trace_.span(began, began + options_.step, record.name, "fiber", "turn");
+    trace_.span(began, began + options_.step, track_of(record), "fiber", "turn");
   }
   if (record.fiber->ended()) {
     retire(slot);

@@ -90,7 +90,7 @@ class SimScheduler final : public env::Scheduler {
   [[nodiscard]] Instant now() const { return now_; }
   [[nodiscard]] bool in_fiber() const { return running_ != kNone; }
   [[nodiscard]] ProcessId current_process() const;
-  [[nodiscard]] std::string_view current_name() const;
+  [[nodiscard]] TraceTrack current_track() const;
 
   // --- for who runs the simulation ---
 
@@ -141,6 +141,7 @@ class SimScheduler final : public env::Scheduler {
   };
 
   [[nodiscard]] Record* find(env::FiberId fiber);
+  [[nodiscard]] static TraceTrack track_of(const Record& record);
   [[nodiscard]] env::FiberId id_of(std::size_t slot) const;
   void make_ready(std::size_t slot, std::uint64_t barrier);
   env::Wake wait(State state, Deadline deadline, const char* reason, std::string_view detail);

@@ -62,7 +62,24 @@ Result<void> SimConnection::wait_readable(Deadline deadline) {
   }
 }
 
+template <class Call>
+auto SimConnection::traced(const char* what, Call call) -> decltype(call()) {
+  const Instant began = core_.scheduler.now();
+  auto outcome = call();
+  if (core_.trace.enabled()) {
+    const HeapScope world(nullptr);
+    core_.trace.span(began, core_.scheduler.now(), core_.scheduler.current_track(), "network",
+                     outcome ? fmt::format("{} {} bytes, connection {}", what, *outcome, link_)
+                             : fmt::format("{}, connection {}: {}", what, link_, outcome.error().message));
+  }
+  return outcome;
+}
+
 Result<std::size_t> SimConnection::receive(MutableBytes buffer, Deadline deadline) {
+  return traced("receive", [&] { return receive_some(buffer, deadline); });
+}
+
+Result<std::size_t> SimConnection::receive_some(MutableBytes buffer, Deadline deadline) {
   BOOBLIK_CHECK(!buffer.empty(), "a receive has room for a byte");
   if (mine().reset && incoming().arrived() == 0) {
     return was_reset(peer_);
@@ -103,7 +120,9 @@ auto SimConnection::send_when_possible(Send send_some, Deadline deadline) -> Res
 
 Result<std::size_t> SimConnection::send(std::span<const Bytes> parts, Deadline deadline) {
   BOOBLIK_CHECK(std::ranges::any_of(parts, [](Bytes part) { return !part.empty(); }), "a send holds a byte");
-  return send_when_possible([&] { return fabric_.send(link_, side_, parts); }, deadline);
+  return traced("send", [&] {
+    return send_when_possible([&] { return fabric_.send(link_, side_, parts); }, deadline);
+  });
 }
 
 Result<std::int64_t> SimConnection::send_file(env::File& file, Position position, std::int64_t length,
@@ -117,11 +136,13 @@ Result<std::int64_t> SimConnection::send_file(env::File& file, Position position
   if (auto warmed = sent.warm(position, length); !warmed) {
     return std::unexpected(std::move(warmed.error()));
   }
-  return send_when_possible(
-      [&] {
-        return fabric_.send_file(link_, side_, sent.files(), sent.inode_number(), position.value(), length);
-      },
-      deadline);
+  return traced("send from a file", [&] {
+    return send_when_possible(
+        [&] {
+          return fabric_.send_file(link_, side_, sent.files(), sent.inode_number(), position.value(), length);
+        },
+        deadline);
+  });
 }
 
 void SimConnection::shutdown_send() {

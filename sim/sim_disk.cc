@@ -51,7 +51,7 @@ void SimDisk::pass_time(const DiskDevice::Verdict& verdict, DiskOperation operat
   core_.scheduler.sleep(verdict.duration, to_text(operation), subject);
   if (core_.trace.enabled()) {
     const HeapScope world(nullptr);
-    core_.trace.span(began, core_.scheduler.now(), core_.scheduler.current_name(), "disk",
+    core_.trace.span(began, core_.scheduler.now(), core_.scheduler.current_track(), "disk",
                      fmt::format("{} {}", to_text(operation), subject));
   }
 }
@@ -60,7 +60,7 @@ void SimDisk::end(const DiskDevice::Verdict& verdict, DiskOperation operation, s
   const HeapScope world(nullptr);
   if (verdict.error || verdict.no_space || verdict.too_many_files) {
     if (core_.trace.enabled()) {
-      core_.trace.mark(core_.scheduler.now(), core_.scheduler.current_name(), "fault",
+      core_.trace.mark(core_.scheduler.now(), core_.scheduler.current_track(), "fault",
                        fmt::format("{} {} fails", to_text(operation), subject));
     }
   }

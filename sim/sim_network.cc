@@ -41,6 +41,8 @@ Result<std::unique_ptr<env::Connection>> SimListener::accept(Deadline deadline) 
       {
         const HeapScope world(nullptr);
         link = fabric_.accept(*state);
+        core_.trace.mark(core_.scheduler.now(), core_.scheduler.current_track(), "network",
+                         core_.trace.enabled() ? fmt::format("accept connection {}", link) : std::string());
       }
       return std::make_unique<SimConnection>(core_, fabric_, link, 1);
     }
@@ -72,6 +74,19 @@ Result<std::unique_ptr<env::Listener>> SimNetwork::listen(const std::string& hos
 
 Result<std::unique_ptr<env::Connection>> SimNetwork::connect(const std::string& host, std::uint16_t port,
                                                              Deadline deadline) {
+  const Instant began = core_.scheduler.now();
+  auto connected = connect_in_time(host, port, deadline);
+  if (core_.trace.enabled()) {
+    const HeapScope world(nullptr);
+    core_.trace.span(began, core_.scheduler.now(), core_.scheduler.current_track(), "network",
+                     connected ? fmt::format("connect to {}:{}", host, port)
+                               : fmt::format("connect: {}", connected.error().message));
+  }
+  return connected;
+}
+
+Result<std::unique_ptr<env::Connection>> SimNetwork::connect_in_time(const std::string& host,
+                                                                     std::uint16_t port, Deadline deadline) {
   const Instant arrives = core_.scheduler.now() + fabric_.draw_latency() + fabric_.draw_latency();
   if (arrives > deadline.at()) {
     core_.scheduler.sleep(std::max(Duration(0), deadline.at() - core_.scheduler.now()), "connect to", host);

@@ -31,6 +31,10 @@ class SimConnection final : public env::Connection {
   [[nodiscard]] Fabric::Link& link() const { return fabric_.link(link_); }
   [[nodiscard]] Fabric::Side& mine() const { return link().sides[side_]; }
   [[nodiscard]] Stream& incoming() const { return link().streams[1 - side_]; }
+  [[nodiscard]] Result<std::size_t> receive_some(MutableBytes buffer, Deadline deadline);
+  // Makes the call, and a slice of the trace from it.
+  template <class Call>
+  auto traced(const char* what, Call call) -> decltype(call());
   // Waits until `send_some`, which returns how many bytes it sent, sends some.
   template <class Send>
   [[nodiscard]] auto send_when_possible(Send send_some, Deadline deadline) -> Result<decltype(send_some())>;
@@ -72,6 +76,9 @@ class SimNetwork final : public env::Network {
                                                    Deadline deadline) override;
 
  private:
+  Result<std::unique_ptr<env::Connection>> connect_in_time(const std::string& host, std::uint16_t port,
+                                                           Deadline deadline);
+
   Core& core_;
   Fabric& fabric_;
   Process& process_;

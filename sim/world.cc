@@ -10,7 +10,7 @@ namespace booblik::sim {
 
 class World::SimLogger final : public env::Logger {
  public:
-  SimLogger(Core& core, std::string name) : core_(core), name_(std::move(name)) {}
+  explicit SimLogger(Core& core) : core_(core) {}
 
   void write(env::Level level, std::string_view line) override {
     const HeapScope world(nullptr);
@@ -19,13 +19,13 @@ class World::SimLogger final : public env::Logger {
       const char* prefix = level == env::Level::error     ? "error: "
                            : level == env::Level::warning ? "warning: "
                                                           : "";
-      core_.trace.mark(core_.scheduler.now(), name_, "log", fmt::format("{}{}", prefix, line));
+      core_.trace.mark(core_.scheduler.now(), core_.scheduler.current_track(), "log",
+                       fmt::format("{}{}", prefix, line));
     }
   }
 
  private:
   Core& core_;
-  std::string name_;
 };
 
 // A process with its roles.
@@ -36,8 +36,10 @@ struct World::Incarnation {
         disk(world.core_, process, world),
         network(world.core_, world.fabric_, process),
         random(random_stream(world.options_.seed, fmt::format("process {}", id.value))),
-        logger(world.core_, name),
+        logger(world.core_),
         environment{world.scheduler_, machine.clock, disk, network, random, world.probes_, logger} {}
+
+  [[nodiscard]] TraceTrack track() const { return {.process = process.id.value, .name = name}; }
 
   Process process;
   std::string name;
@@ -54,12 +56,17 @@ struct World::Incarnation {
 
 World::World(env::StackPool& stacks, const WorldOptions& options, TraceSink* sink)
     : options_(options),
-      trace_(sink),
+      fingerprint_(options.history),
+      trace_(sink, fingerprint_),
       scheduler_(stacks, options.scheduler, options.seed, fingerprint_, trace_),
       core_{scheduler_, fingerprint_, trace_, probes_},
       fabric_(core_, options.network, options.seed) {
   Machine& outside = add_machine("outside", DiskOptions{}, ClockOptions{});
   make_incarnation(outside, "outside", false);
+  if (trace_.enabled()) {
+    probes_.set_watcher(
+        [this](std::string_view name) { trace_.mark(now(), scheduler_.current_track(), "probe", name); });
+  }
 }
 
 World::~World() {
@@ -101,7 +108,7 @@ ProcessId World::start(Machine& machine, std::string name, std::function<void(en
   const HeapScope world(nullptr);
   Incarnation& made = make_incarnation(machine, std::move(name), memory == Memory::own);
   made.main = std::move(main);
-  trace_.mark(now(), made.name, "process", "starts");
+  trace_.mark(now(), made.track(), "process", fmt::format("{} starts", made.name));
   // The body captures two pointers, which need no memory that a kill would leak.
   scheduler_.spawn_in(made.process.id, made.process.memory(), made.name, [this, &made] {
     made.main(made.environment);
@@ -119,7 +126,7 @@ void World::main_returned(Incarnation& made) {
   made.leaks.connections = fabric_.open_sides(made.process);
   made.leaks.memory_blocks = made.process.heap.live_blocks();
   made.leaks.memory = made.process.heap.describe(4);
-  trace_.mark(now(), made.name, "process", "finishes");
+  trace_.mark(now(), made.track(), "process", fmt::format("{} finishes", made.name));
   release(made, ProcessEnd::finished);
 }
 
@@ -144,7 +151,7 @@ void World::kill(ProcessId process) {
     Incarnation& killed = incarnation(process);
     if (killed.end == ProcessEnd::running) {
       probes_.hit("sim.process.kill");
-      trace_.mark(now(), killed.name, "process", "is killed");
+      trace_.mark(now(), killed.track(), "process", fmt::format("{} is killed", killed.name));
       release(killed, ProcessEnd::killed);
     }
   });
@@ -152,7 +159,7 @@ void World::kill(ProcessId process) {
 
 void World::lose_power(Machine& machine) {
   scheduler_.outside([this, &machine] {
-    trace_.mark(now(), machine.name, "process", "loses power");
+    trace_.mark(now(), {.name = machine.name}, "process", fmt::format("{} loses power", machine.name));
     for (const auto& made : incarnations_) {
       if (&made->process.machine == &machine && made->end == ProcessEnd::running) {
         release(*made, ProcessEnd::power_lost);

@@ -27,6 +27,7 @@ struct WorldOptions {
   std::uint64_t seed = 0;
   SchedulerOptions scheduler;
   NetworkOptions network;
+  FingerprintHistory* history = nullptr;  // borrowed; may be null
 };
 
 enum class ProcessEnd { running, finished, killed, power_lost };

@@ -107,7 +107,7 @@ TEST(SimSchedulerTest, TheLimitOfTurnsEndsALivelock) {
 TEST(SimClockTest, TheWallClockDriftsAndJumps) {
   env::StackPool stacks{env::StackPool::Options{}};
   Fingerprint fingerprint;
-  Trace trace(nullptr);
+  Trace trace(nullptr, fingerprint);
   SimScheduler scheduler(stacks, {}, 1, fingerprint, trace);
   const SimClock steady(scheduler, {.drift_per_million = 100}, 1);
   const SimClock jumping(scheduler,
