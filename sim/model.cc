@@ -113,8 +113,11 @@ void Model::acked(AttemptNumber first, std::int64_t records, std::int64_t base, 
 // A barrier covers all that was written before it.
 void Model::vouch_below(Partition& partition, std::int64_t offset) {
   const auto end = std::min(static_cast<std::size_t>(offset), partition.content.size());
-  for (std::size_t index = 0; index < end; ++index) {
+  for (std::size_t index = partition.all_vouched_below; index < end; ++index) {
     partition.vouched[index] = partition.vouched[index] || partition.content[index] != kUnknown;
+    if (partition.vouched[index] && index == partition.all_vouched_below) {
+      ++partition.all_vouched_below;
+    }
   }
 }
 
@@ -254,6 +257,7 @@ void Model::forget_from(Partition& partition, std::int64_t offset) {
     partition.content.resize(static_cast<std::size_t>(offset));
     partition.since.resize(partition.content.size());
     partition.vouched.resize(partition.content.size());
+    partition.all_vouched_below = std::min(partition.all_vouched_below, partition.content.size());
   }
 }
 

@@ -115,6 +115,7 @@ class Model {
     // Records that survive everything. One that is not vouched for may be lost with the power although later
     // ones are there still: the log then has a hole for ever (docs/architecture.md, Recovery).
     std::vector<bool> vouched;
+    std::size_t all_vouched_below = 0;
   };
 
   void learn(std::size_t partition, std::int64_t offset, AttemptNumber number, const char* how);

@@ -1,6 +1,7 @@
 #include "sim/program/child.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -8,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -88,6 +90,11 @@ bool Child::take_lines(std::vector<std::string>& lines) {
     unfinished_.erase(0, end + 1);
   }
   return count > 0;
+}
+
+bool Child::speaks_within(double seconds) const {
+  pollfd descriptor{.fd = descriptor_, .events = POLLIN, .revents = 0};
+  return ::poll(&descriptor, 1, static_cast<int>(std::lround(seconds * 1'000))) != 0;
 }
 
 std::string Child::reap() {

@@ -33,6 +33,9 @@ class Child {
   // Adds the lines that have come. False at the end of the child. Waits when there is nothing yet.
   [[nodiscard]] bool take_lines(std::vector<std::string>& lines);
 
+  // Whether there is something to take, or the end, within so much real time.
+  [[nodiscard]] bool speaks_within(double seconds) const;
+
   // After the end: how it ended, empty when in good order, otherwise like "signal 6 (Aborted)".
   [[nodiscard]] std::string reap();
   void kill() const;

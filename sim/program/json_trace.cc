@@ -39,11 +39,11 @@ JsonTrace::JsonTrace(WriteText write) : write_(std::move(write)) {
 }
 
 JsonTrace::~JsonTrace() {
-  write_("\n]\n");
+  write_("]\n");
 }
 
 void JsonTrace::put(const std::string& object) {
-  write_((first_ ? "" : ",\n") + object);
+  write_((first_ ? "" : ",") + object + "\n");
   first_ = false;
 }
 

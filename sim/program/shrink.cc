@@ -102,7 +102,15 @@ SeedReport Shrinker::run_once(const Plan& plan) {
   });
   BOOBLIK_CHECK(child.has_value(), child ? "" : child.error().message);
   std::vector<std::string> lines;
-  while (child->take_lines(lines)) {
+  bool goes_on = true;
+  while (goes_on && child->speaks_within(arguments_.hang_seconds)) {
+    goes_on = child->take_lines(lines);
+  }
+  if (goes_on) {
+    child->kill();
+    report.outcome = Outcome::liveness;
+    report.reason = fmt::format("no end within {} s of real time", arguments_.hang_seconds);
+    return report;
   }
   const std::string how = child->reap();
   if (lines.size() == 1 && how.empty()) {
