@@ -183,7 +183,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="runs side by side (%(default)s)")
     parser.add_argument("--fixed", type=int, default=300, help="fixed seeds over all modes (%(default)s)")
     parser.add_argument("--of-commit", type=int, default=100, help="seeds of the commit over all modes (%(default)s)")
-    parser.add_argument("--compared", type=int, default=100, help="fixed seeds that the other build runs (%(default)s)")
+    parser.add_argument("--compared", type=int, default=60, help="fixed seeds that the other build runs (%(default)s)")
     parser.add_argument("--regressions", type=Path, default=TOP / "sim/regressions")
     parser.add_argument("--must-hit", type=Path, default=TOP / "sim/must_hit_probes.txt")
     parsed = parser.parse_args(arguments)
