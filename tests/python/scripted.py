@@ -13,10 +13,10 @@ for folder in (ROOT / "conformance", ROOT / "conformance" / "python", ROOT / "te
     sys.path.insert(0, str(folder))
 
 import booblik_wire as wire  # noqa: E402
-from harness import LARGE, Broker, ProcessTest, wait_until  # noqa: E402
+from harness import LARGE, PROGRAM, Broker, ProcessTest, wait_until  # noqa: E402
 from scripted_broker import NOTHING, Reply, Script, ScriptedBroker  # noqa: E402
 
-__all__ = ["LARGE", "NOTHING", "ROOT", "Broker", "ProcessTest", "Reply", "Script", "ScriptedBroker", "ScriptedTest", "wait_until", "wire"]
+__all__ = ["LARGE", "NOTHING", "PROGRAM", "ROOT", "Broker", "ProcessTest", "Reply", "Script", "ScriptedBroker", "ScriptedTest", "wait_until", "wire"]
 
 
 class ScriptedTest(unittest.TestCase):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
+import subprocess
 import threading
 import time
 import unittest
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from scripted import HOSTILE, LARGE, NOTHING, ProcessTest, Reply, Script, ScriptedTest, at, wait_until, wire
+from scripted import HOSTILE, LARGE, NOTHING, PROGRAM, ProcessTest, Reply, Script, ScriptedTest, at, wait_until, wire
 
 import booblik
 from booblik import Ack, Connection, ConnectionOptions, Consumer, ConsumerOptions, ErrorCode, FailedBatch
@@ -150,6 +151,26 @@ class WithBroker(ProcessTest):
                 self.assertEqual([record.offset for record in consumer.poll().records], [index])
                 consumer.commit()
         self.assertEqual(store.load("a", 0), 3)
+
+    def test_the_command_line_keeps_its_positions_in_the_same_file(self) -> None:
+        broker = self.serve("a:1")
+        path = self.directory / "positions"
+
+        def consumed() -> list[str]:
+            flags = [f"--broker={at(broker)}", "--exit-at-end", f"--position-store={path}"]
+            done = subprocess.run([PROGRAM, "consume", "a", *flags], capture_output=True, text=True, timeout=30)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout.splitlines()
+
+        if "--position-store" not in subprocess.run([PROGRAM, "consume", "--help"], capture_output=True, text=True).stdout:
+            self.skipTest("this booblik consume has no --position-store")
+        with broker.connect() as writer:
+            writer.produce("a", [b"one", b"two", b"three"])
+        self.assertEqual(consumed(), ["one", "two", "three"])
+        store = FilePositionStore(path)
+        self.assertEqual(store.load("a", 0), 3)
+        store.save("a", 0, 1)
+        self.assertEqual(consumed(), ["two", "three"])
 
     def test_a_producer_and_a_follower_survive_a_restart_of_the_broker(self) -> None:
         broker = self.serve("a:1")
