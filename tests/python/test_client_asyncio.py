@@ -63,6 +63,19 @@ class WithBroker(ProcessTest):
 
         run(work())
 
+    def test_a_topic_that_does_not_exist_leaves_nothing_behind(self) -> None:
+        broker = self.serve("a:1")
+
+        async def work() -> None:
+            with self.assertRaises(booblik.Refused):
+                async with aio.Producer(at(broker), "no.such.topic"):
+                    self.fail("it was opened")
+            async with aio.Consumer(at(broker), "no.such.topic") as consumer:
+                with self.assertRaises(booblik.Refused):
+                    await consumer.poll()
+
+        run(work())
+
     def test_a_follower_sees_what_others_produce_and_ends_when_it_is_closed(self) -> None:
         broker = self.serve("a:1")
 

@@ -71,13 +71,8 @@ class Producer:
         connection: ConnectionOptions = ConnectionOptions(),
     ) -> None:
         chosen = ProducerOptions(options) if isinstance(options, str) else options
-        link = CoreConnection(Threads(), broker, connection)
-        self._core = CoreProducer(Threads(), link, chosen)
-        try:
-            finish(self._core.open())
-        except BaseException:
-            finish(link.close())
-            raise
+        self._core = CoreProducer(Threads(), CoreConnection(Threads(), broker, connection), chosen)
+        finish(self._core.open())
 
     @property
     def partition_count(self) -> int:

@@ -95,8 +95,12 @@ class CoreProducer:
         self.partition_count = 0
 
     async def open(self) -> None:
-        """Asks for the partitions. Raises what a METADATA can."""
-        topic = (await self._connection.call(Metadata([self._options.topic])))[0]
+        """Asks for the partitions. Raises what a METADATA can, and is closed then."""
+        try:
+            topic = (await self._connection.call(Metadata([self._options.topic])))[0]
+        except BaseException:
+            await self._connection.close()
+            raise
         self.partition_count = len(topic.partitions)
         self._sender = self._runtime.spawn(self._send_batches(), f"booblik producer of {topic.name}")
 
