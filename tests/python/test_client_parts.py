@@ -152,6 +152,24 @@ class Sessions(unittest.TestCase):
         self.assertIsInstance(session.violation, BadAnswer)
         self.assertIn("answer to 3", str(session.violation))
 
+    def test_answers_that_make_no_sense(self) -> None:
+        cases: list[tuple[Request[Any], bytes]] = [
+            (Produce("a", 0, [b"x", b"y"]), struct.pack(">qq", 5, 6)),
+            (Produce("a", 0, [b"x"]), struct.pack(">qq", -1, 0)),
+            (Fetch("a", 0, 7, 100), struct.pack(">qi", 6, 0)),
+            (Metadata(["a"]), struct.pack(">i", 0)),
+            (Metadata(["a"]), struct.pack(">i", 1) + wire.encode_name("b") + struct.pack(">iiqq", 1, 0, 0, 0)),
+            (Metadata(["a"]), struct.pack(">i", 1) + wire.encode_name("a") + struct.pack(">i", 0)),
+            (Metadata(["a"]), struct.pack(">i", 1) + wire.encode_name("a") + struct.pack(">iiqq", 1, 1, 0, 0)),
+            (Metadata(), struct.pack(">i", -1) + b"x"),
+        ]
+        for request, body in cases:
+            with self.subTest(request.describe(), body=body.hex()):
+                session = Session()
+                session.submit(request, Threads().reply(), 1.0)
+                self.assertEqual(session.receive(wire.frame(struct.pack(">ih", 1, 0) + body)), [])
+                self.assertIsInstance(session.violation, BadAnswer)
+
     def test_damaged_streams_never_do_more_than_violate(self) -> None:
         chance = random.Random(9)
         metadata = wire.frame(struct.pack(">ihi", 2, 0, 1) + wire.encode_name("a") + struct.pack(">iiqq", 1, 0, 3, 9))

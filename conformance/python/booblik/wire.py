@@ -123,7 +123,10 @@ class Produce(Request[Produced | None]):
         return b"".join(parts)
 
     def read(self, reader: Reader) -> Produced:
-        return Produced(*reader.numbers(">qq"))
+        base, end = reader.numbers(">qq")
+        if not 0 <= base <= end - len(self.payloads):
+            raise BadAnswer(f"{len(self.payloads)} records cannot lie at {base} in a log that ends at {end}")
+        return Produced(base, end)
 
     def describe(self) -> str:
         return f"PRODUCE to {self.topic}-{self.partition}"
@@ -154,6 +157,8 @@ class Fetch(Request[Fetched]):
 
     def read(self, reader: Reader) -> Fetched:
         high_watermark, size = reader.numbers(">qi")
+        if high_watermark < self.offset:
+            raise BadAnswer(f"{self.describe()} succeeded in a log that ends at {high_watermark}")
         return Fetched(high_watermark, reader.take(size))
 
     def describe(self) -> str:
@@ -174,7 +179,11 @@ class Metadata(Request[tuple[TopicInfo, ...]]):
         for _ in range(*reader.numbers(">i")):
             name = reader.take(*reader.numbers(">H"))
             partitions = [PartitionInfo(*reader.numbers(">iqq")) for _ in range(*reader.numbers(">i"))]
+            if not partitions or any(one.number != number for number, one in enumerate(partitions)):
+                raise BadAnswer(f"the partitions of a topic are numbered {[one.number for one in partitions]}")
             topics.append(TopicInfo(name.decode(errors="replace"), tuple(partitions)))
+        if self.topics and {one.name for one in topics} != set(self.topics):
+            raise BadAnswer(f"the answer to {self.describe()} is about {[one.name for one in topics]}")
         return tuple(topics)
 
     def describe(self) -> str:
