@@ -108,6 +108,23 @@ void check_wait(Workload& workload, const Question& question, bool empty) {
   }
 }
 
+// A segment that is sealed is served at once, however many bytes were wished for.
+void check_sealed(Workload& workload, const Question& question, std::size_t payload_bytes,
+                  const Answer& answer) {
+  const bool too_few = payload_bytes > 0 && static_cast<std::int64_t>(payload_bytes) < question.min_bytes;
+  if (!too_few || !workload.undisturbed() || answer.next_offset >= answer.end) {
+    return;
+  }
+  // There is more, so the payload was cut where its segment ends.
+  if (const auto since = workload.model.known_since(question.partition, answer.next_offset)) {
+    workload.model.count("end of a segment");
+    if (workload.now() - std::max(*since, question.in_turn) > kWakeUp) {
+      workload.model.violate(fmt::format("partition {}: FETCH at {} waited though its segment was sealed",
+                                         question.partition, question.offset));
+    }
+  }
+}
+
 Answer check_fetch(Workload& workload, const Question& question, const wire::ResponseHeader& header,
                    Bytes frame) {
   Model& model = workload.model;
@@ -140,7 +157,20 @@ Answer check_fetch(Workload& workload, const Question& question, const wire::Res
   }
   check_wait(workload, question, answer->payload.empty());
   result.next_offset = check_records(workload, question, answer->payload, result.end);
+  check_sealed(workload, question, answer->payload.size(), result);
   return result;
+}
+
+void check_refusal(Workload& workload, const Question& question, const wire::ResponseHeader& header) {
+  Model& model = workload.model;
+  model.count("refusal");
+  if (header.error != question.refusal) {
+    model.violate(fmt::format("a request that has to be refused with error {} was answered with {}",
+                              static_cast<int>(question.refusal), static_cast<int>(header.error)));
+  }
+  if (workload.undisturbed() && workload.now() - question.in_turn > kWakeUp) {
+    model.violate("a request was refused, but not at once");
+  }
 }
 
 void check_metadata(Workload& workload, const Question& question, Bytes frame) {
@@ -157,6 +187,11 @@ void check_metadata(Workload& workload, const Question& question, Bytes frame) {
         return model.violate(fmt::format("METADATA lists {}-{}", topic.name, each.partition.value()));
       }
       model.told_end(partition, each.high_watermark.value(), question.ends[partition], "METADATA");
+      if (each.log_start.value() < question.starts[partition]) {
+        model.violate(
+            fmt::format("partition {}: METADATA says that the log starts at {}, but {} was known before",
+                        partition, each.log_start.value(), question.starts[partition]));
+      }
       model.told_start(partition, each.log_start.value());
       ++partition;
     }
@@ -182,11 +217,8 @@ Answer check_answer(Workload& workload, const Question& question, Bytes frame) {
                               header->correlation_id, question.correlation_id));
     return {};
   }
-  if (question.unknown_partition) {
-    if (header->error != wire::WireError::unknown_topic_or_partition) {
-      model.violate(fmt::format("a request for no partition was answered with error {}",
-                                static_cast<int>(header->error)));
-    }
+  if (question.refusal != wire::WireError::none) {
+    check_refusal(workload, question, *header);
     return {};
   }
   switch (question.kind) {

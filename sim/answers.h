@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/workload.h"
+#include "wire/protocol.h"
 #include "wire/response.h"
 
 namespace booblik::sim {
@@ -15,7 +16,7 @@ struct Question {
   Kind kind = Kind::metadata;
   std::int32_t correlation_id = 0;
   std::size_t partition = 0;
-  bool unknown_partition = false;  // asked for one that does not exist
+  wire::WireError refusal = wire::WireError::none;  // the answer that is due, if it has to be refused
   // PRODUCE
   wire::AckPolicy acks = wire::AckPolicy::written;
   AttemptNumber first = 0;
@@ -28,6 +29,7 @@ struct Question {
 
   std::uint64_t epoch = 0;         // of the model, when the connection was made
   std::vector<std::int64_t> ends;  // known when it was sent, by partition
+  std::vector<std::int64_t> starts;
   Instant sent;
   Instant in_turn;  // sent, and the answers before it received
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "env/sync.h"
+#include "sim/refused_request.h"
 #include "wire/request_encoder.h"
 
 namespace booblik::sim {
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kConnectMillis = 5'000;
 constexpr std::int64_t kRetryMillis = 200;
+constexpr Odds kRefusedOdds = 30;
 
 }  // namespace
 
@@ -21,6 +23,7 @@ Client::Client(Workload& workload, Role role, std::uint64_t number)
       environment_(workload.world.outside_environment()),
       role_(role),
       random_(random_stream(number, "client")),
+      breaks_rules_(random_stream(number, "client breaks rules")),
       connection_(environment_, workload.port),
       positions_(workload.model.partitions()) {}
 
@@ -68,13 +71,8 @@ void Client::add_produce(Question& question, std::vector<std::byte>& bytes) {
     Model::fill_payload(question.first + index, payloads.back());
   }
   const std::vector<Bytes> views(payloads.begin(), payloads.end());
-  question.unknown_partition = random_.one_in(20);
-  if (question.unknown_partition) {
-    workload_.model.refuse(question.first, question.records);
-  }
   wire::encode_produce(bytes, question.correlation_id, workload_.topic_of(question.partition),
-                       question.unknown_partition ? PartitionId(77) : workload_.id_of(question.partition),
-                       question.acks, views);
+                       workload_.id_of(question.partition), question.acks, views);
 }
 
 void Client::add_fetch(Question& question, std::vector<std::byte>& bytes) {
@@ -105,7 +103,9 @@ void Client::add_question(std::vector<Question>& questions, std::vector<std::byt
   question.epoch = epoch_;
   const std::uint64_t kind = random_.below(20);
   const bool unusual = kind == 0;
-  if (role_ == Role::poller || kind == 1) {
+  if (happens(breaks_rules_, kRefusedOdds)) {
+    add_refused_request(workload_, breaks_rules_, connection_number_, question, bytes);
+  } else if (role_ == Role::poller || kind == 1) {
     question.kind = Question::Kind::metadata;
     wire::encode_metadata(bytes, question.correlation_id, {});
   } else if ((role_ == Role::producer) != unusual) {
@@ -115,6 +115,7 @@ void Client::add_question(std::vector<Question>& questions, std::vector<std::byt
   }
   for (std::size_t partition = 0; partition < workload_.model.partitions(); ++partition) {
     question.ends.push_back(workload_.model.known_end(partition));
+    question.starts.push_back(workload_.model.known_start(partition));
   }
   questions.push_back(std::move(question));
 }
@@ -180,7 +181,8 @@ bool Client::take_answers(std::vector<Question>& questions, Deadline deadline) {
       workload_.world.scheduler().stop();
       return false;
     }
-    if (question.kind == Question::Kind::fetch && question.epoch == workload_.model.epoch()) {
+    if (question.kind == Question::Kind::fetch && question.refusal == wire::WireError::none &&
+        question.epoch == workload_.model.epoch()) {
       positions_[question.partition] = answer.next_offset;
     }
   }

@@ -37,6 +37,7 @@ class Client {
   env::Environment& environment_;
   Role role_;
   env::Random random_;
+  env::Random breaks_rules_;
   RawClient connection_;
   std::uint64_t connection_number_ = 0;
   std::uint64_t epoch_ = 0;

@@ -34,6 +34,7 @@ class FinalCheck {
         return problem;
       }
       workload_.model.check_whole(partition);
+      workload_.model.check_order(partition);
     }
     return {};
   }
@@ -52,6 +53,7 @@ class FinalCheck {
     question.in_turn = workload_.now();
     for (std::size_t each = 0; each < workload_.model.partitions(); ++each) {
       question.ends.push_back(workload_.model.known_end(each));
+      question.starts.push_back(workload_.model.known_start(each));
     }
     return question;
   }

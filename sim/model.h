@@ -86,6 +86,7 @@ class Model {
   // After everything was read: nothing is missing between the start and the end, and each connection's
   // records lie in the order in which they were sent.
   void check_whole(std::size_t partition);
+  void check_order(std::size_t partition);  // order_check.cc
   [[nodiscard]] std::int64_t known_end(std::size_t partition) const { return partitions_[partition].end; }
   [[nodiscard]] std::int64_t known_start(std::size_t partition) const { return partitions_[partition].start; }
   [[nodiscard]] std::int64_t durable_end(std::size_t partition) const {

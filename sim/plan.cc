@@ -95,6 +95,13 @@ void draw_network(Plan& plan, env::Random random, bool cuts, bool faulty) {
   plan.socket_bytes = log_uniform(random, 8, 17);
 }
 
+// Limits that are met: of memory, of connections, of open files.
+void draw_limits(Plan& plan, env::Random random, bool faulty) {
+  plan.request_memory_bytes = log_uniform(random, 13, 20);
+  plan.connections_max = maybe(random, faulty, 2, 3);
+  plan.handles_max = maybe(random, faulty, 5, 6);
+}
+
 }  // namespace
 
 std::optional<Mode> mode_of(std::string_view name) {
@@ -119,6 +126,7 @@ Plan draw_plan(std::uint64_t seed, Mode mode) {
   draw_configuration(plan, random_stream(seed, "plan configuration"));
   draw_disk(plan, random_stream(seed, "plan disk"), disk);
   draw_network(plan, random_stream(seed, "plan network"), !calm, network);
+  draw_limits(plan, random_stream(seed, "plan limits"), disk);
   env::Random rest = random_stream(seed, "plan rest");
   plan.policy = between(rest, 0, 3);
   plan.wall_jump_millis = maybe(rest, !calm, 4, 22);
@@ -175,6 +183,8 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"pipelined_max", &pipelined_max},
           {"held_max", &held_max},
           {"open_files_max", &open_files_max},
+          {"request_memory_bytes", &request_memory_bytes},
+          {"connections_max", &connections_max},
           {"policy", &policy},
           {"sector_bytes", &sector_bytes},
           {"atomic_pages", &atomic_pages},
@@ -191,6 +201,7 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"name_error_odds", &name_error_odds},
           {"no_space_odds", &no_space_odds},
           {"too_many_files_odds", &too_many_files_odds},
+          {"handles_max", &handles_max},
           {"rot_flip_odds", &rot_flip_odds},
           {"short_send_odds", &short_send_odds},
           {"short_receive_odds", &short_receive_odds},

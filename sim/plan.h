@@ -56,6 +56,8 @@ struct Plan {
   std::int64_t pipelined_max = 16;
   std::int64_t held_max = 100;
   std::int64_t open_files_max = 4;
+  std::int64_t request_memory_bytes = 1 << 20;
+  std::int64_t connections_max = 0;  // 0: more than there are clients
 
   // The environment.
   std::int64_t policy = 2;
@@ -74,6 +76,7 @@ struct Plan {
   std::int64_t name_error_odds = 0;
   std::int64_t no_space_odds = 0;
   std::int64_t too_many_files_odds = 0;
+  std::int64_t handles_max = 0;  // 0: no limit
   std::int64_t rot_flip_odds = 0;
   std::int64_t short_send_odds = 0;
   std::int64_t short_receive_odds = 0;

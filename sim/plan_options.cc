@@ -37,6 +37,9 @@ DiskOptions Plan::disk() const {
   disk.name_error_odds = odds(name_error_odds);
   disk.no_space_odds = odds(no_space_odds);
   disk.too_many_files_odds = odds(too_many_files_odds);
+  if (handles_max != 0) {
+    disk.handles_max = handles_max;
+  }
   disk.rot_flip_odds = odds(rot_flip_odds);
   return disk;
 }
@@ -80,7 +83,10 @@ broker::Options Plan::broker() const {
   options.retention_age = limit_millis(retention_millis);
   options.retention_check_every = std::chrono::milliseconds(1000);
   options.metrics_every = std::chrono::milliseconds(30'000);
-  options.request_memory_bytes_max = 1024 * 1024;
+  options.request_memory_bytes_max = request_memory_bytes;
+  if (connections_max != 0) {
+    options.connections_max = connections_max;
+  }
   options.pipelined_requests_max = pipelined_max;
   options.held_fetches_max = held_max;
   options.open_segment_files_max = open_files_max;

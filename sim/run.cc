@@ -90,6 +90,7 @@ class Run {
     DiskOptions calm;
     calm.power_loss = machine_.disk.options().power_loss;
     machine_.disk.set_faults(calm);
+    plan_.connections_max = 0;
     machine_.disk.files().set_capacity(calm.capacity_bytes);
     world_.fabric().set_options(NetworkOptions{});
     if (!clients_running_.wait(Deadline(world_.now() + kClientsEnd))) {

@@ -96,6 +96,7 @@ void Supervisor::end_life(How how) {
     return note_own_end();
   }
   workload_.watch_cache();
+  check_lock();
   BrokerLife& life = *lives_.back();
   if (!life.opened) {
     workload_.world.probes().hit("sim.life.ended_in_recovery");
@@ -121,6 +122,19 @@ void Supervisor::end_life(How how) {
     workload_.model.power_lost();
   }
   workload_.model.life_ends();
+}
+
+// Nobody else can take the data directory of a broker that serves.
+void Supervisor::check_lock() {
+  const BrokerLife& life = *lives_.back();
+  if (!life.opened || life.stop) {
+    return;
+  }
+  workload_.model.count("lock");
+  const auto lock = machine_.locks.find(life.options.data_directory);
+  if (lock == machine_.locks.end() || lock->second != life.process) {
+    workload_.model.violate("a running broker does not hold the lock of its data directory");
+  }
 }
 
 void Supervisor::fill_disk_for_a_while() {

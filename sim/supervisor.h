@@ -39,6 +39,7 @@ class Supervisor {
   void watch(Deadline deadline);
   void note_recovery();
   void note_own_end();
+  void check_lock();
   void fill_disk_for_a_while();
 
   Workload& workload_;

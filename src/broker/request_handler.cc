@@ -69,9 +69,16 @@ bool RequestHandler::produce(std::int32_t correlation_id, const wire::ProduceReq
       return false;
     }
   }
+  auto& last = last_fate(*partition);
+  if (last != nullptr && last->state == log::GroupFate::State::failed) {
+    // Its answer will end the connection. Until then nothing may be stored that was sent behind it.
+    context_.probe.hit("session.sent_behind_a_failure");
+    return false;
+  }
   const bool forced = request.acks == wire::AckPolicy::forced;
   auto ticket = partition->writer->stage(request.records, request.records.count(),
                                          request.records.bytes_on_disk(), forced);
+  last = ticket.fate;
   ++context_.metrics.batches_in;
   context_.metrics.records_in += request.records.count();
   context_.metrics.bytes_in += request.records.bytes_on_disk();
@@ -140,6 +147,12 @@ void RequestHandler::note_silent_refusal(const char* reason) {
   context_.log.warn("refused without an answer",
                     fmt::format("refused a PRODUCE with ack policy NONE from {}: {}; its client is not told",
                                 state_.connection->peer(), reason));
+}
+
+std::shared_ptr<const log::GroupFate>& RequestHandler::last_fate(const Partition& partition) {
+  const auto found =
+      std::ranges::find(last_fates_, &partition, [](const auto& entry) { return entry.first; });
+  return found != last_fates_.end() ? found->second : last_fates_.emplace_back(&partition, nullptr).second;
 }
 
 void RequestHandler::push(Answer answer) {

@@ -2,6 +2,10 @@
 // is carried out when its answer's turn comes.
 #pragma once
 
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "base/bytes.h"
 #include "broker/session_state.h"
 #include "wire/request.h"
@@ -25,9 +29,13 @@ class RequestHandler {
   void refuse(std::int32_t correlation_id, wire::WireError error);
   void note_silent_refusal(const char* reason);
   void push(Answer answer);
+  // Of this connection's last PRODUCE to `partition`; null before the first.
+  std::shared_ptr<const log::GroupFate>& last_fate(const Partition& partition);
 
   SessionState& state_;
   Context& context_;
+  // One entry for each partition that this connection has produced to.
+  std::vector<std::pair<const Partition*, std::shared_ptr<const log::GroupFate>>> last_fates_;
 };
 
 }  // namespace booblik::broker

@@ -231,7 +231,13 @@ std::unexpected<Error> SegmentedLog::roll_back(Group& group, Error error) {
     return std::unexpected(std::move(synced.error()));
   }
   if (!left_behind) {
-    if (auto cut = active().handle->truncate(active().bytes); !cut) {
+    // Durably as well: the segment may be full without these bytes and never see a barrier again, and the
+    // power could give them back in front of its successor, with the same offsets.
+    auto cut = active().handle->truncate(active().bytes);
+    if (cut) {
+      cut = barrier(active());
+    }
+    if (!cut) {
       left_behind = std::move(cut.error());
     }
   }

@@ -174,6 +174,26 @@ TEST_F(PartitionLogTest, AFullDiskTakesTheGroupBackAndGoesOnLater) {
   EXPECT_EQ(world.read_all(0), (Payloads{"a", "d", std::string(85, 'e')}));
 }
 
+// What is cut off may be on the disk already, and a full segment may never see a barrier again.
+TEST_F(PartitionLogTest, TheCutOfAFailedGroupIsMadeDurable) {
+  append({"a"});
+  ASSERT_TRUE(world.log->sync());
+  std::vector<MemoryDisk::Operation> done;
+  world.disk.intercept = [&](MemoryDisk::Operation operation, const std::string& path) {
+    const bool is_old = path == LogWorld::path(0);
+    if (is_old) {
+      done.push_back(operation);
+    }
+    const bool fails =
+        !is_old && (operation == MemoryDisk::Operation::create || operation == MemoryDisk::Operation::open);
+    return fails ? MemoryDisk::Verdict{ErrorCode::no_space} : MemoryDisk::Verdict{};
+  };
+  EXPECT_EQ(world.append({"b", std::string(85, 'c')}).error().code, ErrorCode::no_space);
+  using enum MemoryDisk::Operation;
+  EXPECT_EQ(done, (std::vector{write, truncate, sync}));
+  EXPECT_FALSE(world.log->failure());
+}
+
 TEST_F(PartitionLogTest, AGroupThatCannotBeTakenBackEndsWriting) {
   append({"a"});
   world.disk.intercept = [&](MemoryDisk::Operation operation, const std::string&) {
