@@ -43,6 +43,7 @@ const std::map<std::string_view, Range>& ranges() {
       {"pipelined_max", {1, 10'000}},
       {"held_max", {1, 10'000}},
       {"open_files_max", {1, 10'000}},
+      {"request_memory_bytes", {4'096, 1'073'741'824}},
       {"policy", {0, 3}},
       {"sector_bytes", {512, 4'096}},
       {"atomic_pages", {0, 1}},
