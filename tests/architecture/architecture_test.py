@@ -30,6 +30,10 @@ PLANTED = [
     ("src/log/a.cc", "#include <thread>\n", "threads and locks"),
     ("src/cli/a.cc", "#include <mutex>\n", "threads and locks"),
     ("src/wire/a.cc", "#include <atomic>\n", "threads and locks"),
+    ("src/client/a.cc", "#include <future>\n", "threads and locks"),
+    ("src/library/a.cc", "auto t = std::chrono::steady_clock::now();\n", "a clock"),
+    ("src/library/a.cc", "#include <csignal>\n", "the system lives"),
+    ("src/client/a.cc", '#include "library/reactor_thread.h"\n', "client must not include library"),
     ("sim/a.cc", "#include <random>\n", "clocks and chance"),
     ("src/log/a.cc", "#include <unistd.h>\n", "the system lives"),
     ("src/log/a.cc", "#include <sys/stat.h>\n", "the system lives"),
@@ -70,6 +74,7 @@ PLANTED = [
 ]
 
 CLEAN = [
+    ("src/library/a.cc", "#include <mutex>\nstd::mutex m;\n"),
     ("src/log/a.cc", '#include "env/disk.h"\n#include "log/segment.h"\n#include <map>\n'),
     ("src/env/posix/a.cc", '#include "env/fiber/fiber.h"\n#include <mutex>\n#include <sys/epoll.h>\nint x = ::open(p, 0);\n'),
     ("src/cli/a.cc", '#include "env/posix/environment.h"\n#include <unistd.h>\nint x = ::getrlimit(1, &l);\n'),

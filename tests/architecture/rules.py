@@ -9,6 +9,8 @@ LINES_MAX = 450
 
 # Rooms that are the world's side of the environment; everyone else asks the environment.
 WORLD_ROOMS = {"env/posix", "env/fiber"}
+# User threads meet the reactor here: threads and locks, and nothing else of the world.
+THREADED_ROOMS = {"library"}
 # The programs start here: they read files, variables and limits, or start processes, outside of any environment.
 START_UP_ROOMS = {"cli", "sim/program"}
 
@@ -34,7 +36,7 @@ CODE_RULES = [
     (r"\bstd::(?:jthread|thread|this_thread|async|mutex|recursive_mutex|timed_mutex|shared_mutex|lock_guard|unique_lock|"
      r"scoped_lock|shared_lock|condition_variable(?:_any)?|atomic\w*|promise|future|latch|barrier|counting_semaphore|"
      r"binary_semaphore|call_once|once_flag)\b|\bthread_local\b|\bpthread_\w+|\bvolatile\b",
-     "a thread, a lock or what only threads need: fibers of one reactor need none", WORLD_ROOMS),
+     "a thread, a lock or what only threads need: fibers of one reactor need none", WORLD_ROOMS | THREADED_ROOMS),
     (r"\bstd::(?:unordered_(?:multi)?(?:map|set)|hash)\b", "hash order: use std::map or a sorted vector", {"env/posix"}),
     (r"\bstd::(?:multi)?(?:map|set)\s*<\s*(?:const\s+)?[\w:]+(?:\s+const)?\s*\*", "pointer order: order by a name or a number",
      {"env/posix"}),
@@ -90,7 +92,7 @@ def arrow_violations(path, text, table):
 def _header_complaint(header, own):
     if own in WORLD_ROOMS:
         return None if header not in HASH_HEADERS or own == "env/posix" else "hash order: use std::map or a sorted vector"
-    if header in CONCURRENCY_HEADERS:
+    if header in CONCURRENCY_HEADERS and own not in THREADED_ROOMS:
         return "threads and locks live in the environment"
     if header in CHANCE_HEADERS:
         return "clocks and chance live in the environment"

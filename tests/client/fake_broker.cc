@@ -52,6 +52,7 @@ FakeBroker::FakeBroker(Roles roles, std::string host)
       fibers_.add();
       roles_.scheduler.spawn("fake session", [this, stream = connections_.back()]() mutable {
         serve(*stream);
+        std::erase(connections_, stream);
         stream.reset();
         fibers_.done();
       });
@@ -79,7 +80,6 @@ void FakeBroker::serve(env::Connection& connection) {
   while (true) {
     while (received.first().status == wire::FrameStatus::complete) {
       if (!handle(connection, received.first().frame)) {
-        std::erase_if(connections_, [&connection](const auto& other) { return other.get() == &connection; });
         return;
       }
       received.drop_first();

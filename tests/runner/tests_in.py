@@ -1,6 +1,6 @@
-"""Prints the names of the meson tests whose program lies in a folder of the build, or with --targets what to build for them.
+"""Prints the names of the meson tests whose program lies in one of these folders of the build, or with --targets what to build for them.
 
-    tests_in.py [--targets] BUILD_DIR tests/env
+    tests_in.py [--targets] BUILD_DIR tests/env tests/library
 """
 
 import json
@@ -11,12 +11,12 @@ import sys
 
 def main(arguments):
     want_targets = arguments[0] == "--targets"
-    build, folder = arguments[-2:]
+    build, *folders = arguments[1:] if want_targets else arguments
     build = pathlib.Path(build).resolve()
     tests = json.loads(subprocess.check_output(["meson", "introspect", "--tests", str(build)]))
     for test in tests:
         program = pathlib.Path(test["cmd"][0])
-        if program.is_relative_to(build / folder):
+        if any(program.is_relative_to(build / folder) for folder in folders):
             print(program.relative_to(build) if want_targets else test["name"])
 
 

@@ -1,0 +1,39 @@
+// Between the library's public types and those of the rooms below.
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+#include <booblik/client.h>
+#include <booblik/outcome.h>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "client/address.h"
+#include "client/failure.h"
+#include "library/reactor_thread.h"
+#include "wire/response.h"
+
+namespace booblik::library {
+
+[[nodiscard]] Failure to_public(const client::Failure& failure);
+[[nodiscard]] std::vector<TopicInfo> to_public(const std::vector<wire::TopicMetadata>& topics);
+
+[[nodiscard]] Failure failure(FailureKind kind, std::string message);
+// A call that waits, made on the library's own thread.
+[[nodiscard]] Failure called_from_callback(std::string_view what);
+
+// Positive and not absurd: a year. `name` is for the message.
+[[nodiscard]] Outcome<void> check_timeout(std::string_view name, std::chrono::milliseconds timeout);
+
+struct ClientState {
+  std::shared_ptr<ReactorThread> thread;
+  client::Address broker;
+  Duration connect_timeout;
+  Duration request_timeout;
+
+  static const std::shared_ptr<ClientState>& of(const Client& client) { return client.state_; }
+  static Client client(std::shared_ptr<ClientState> state) { return Client(std::move(state)); }
+};
+
+}  // namespace booblik::library
