@@ -5,4 +5,5 @@
 #include <booblik/connection.h>
 #include <booblik/consumer.h>
 #include <booblik/outcome.h>
+#include <booblik/position_store.h>
 #include <booblik/producer.h>

@@ -62,16 +62,21 @@ struct ConsumerOptions {
   std::int64_t start_number = 0;
   std::int32_t max_bytes = 1024 * 1024;    // of one answer's records with their headers: 1 to 8 388 590
   std::chrono::milliseconds hold{30'000};  // how long follow lets the broker hold one request, up to 60 s
+  OnConnection on_connection;
 };
 
 // The position is the program's to see, to set and to store (position_store.h): the broker remembers none.
 //
 // Thread safety: one thread at a time; interrupt() from any.
 //
+// After a loss the consumer connects again and goes on at its position: while the broker is away, the calls
+// wait for it, and every record comes once and in order all the same.
+//
 // Failures of poll, follow and replay: log_reset, offset_out_of_range, record_exceeds_max_bytes and
 // corrupt_record leave the position where it was and the consumer in order, so that the program may seek;
-// records before the bad one were returned by the call before. After lost, timed_out and bad_answer open
-// another, at position(). closed: interrupted.
+// records before the bad one were returned by the call before. Every other failure is the end of this
+// consumer and comes again: closed (interrupted), unreachable, lost and timed_out (reconnecting is off, or it
+// gave up), bad_answer, refused and topic_changed.
 class BOOBLIK_API Consumer {
  public:
   // Connects and finds where to begin.

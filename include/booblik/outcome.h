@@ -26,6 +26,7 @@ enum class FailureKind {
   record_exceeds_max_bytes,  // the next record is larger than max_bytes: no retry can ever bring it
   corrupt_record,            // the next record's stored bytes are not what was written
   invalid,                   // the caller's own arguments
+  topic_changed,             // after a reconnect the topic has another number of partitions
   buffer_full,               // no room for the record now: nothing was taken over
   closed,                    // closed or interrupted by the caller
   storage,                   // a local file could not be read or written

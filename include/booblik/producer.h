@@ -89,12 +89,16 @@ struct ProducerOptions {
   std::size_t buffered_bytes_max = 16 * 1024 * 1024;
   std::chrono::milliseconds send_timeout{60'000};
 
+  OnConnection on_connection;
   OnDelivery on_delivery;  // called once for each batch; every accepted record is in exactly one
 };
 
 // Every accepted record has exactly one outcome, which on_delivery and the record's own callback or future
 // are told. Nothing is sent twice: what is not known to be written is reported as unknown, and the program
 // decides. The records of one partition are written in the order in which they were accepted.
+//
+// After a loss the producer connects again (ClientOptions::reconnect): what had been sent without an answer
+// is reported as unknown, what had not been sent yet goes out over the new connection, in its order.
 //
 // Thread safety: all calls, from any thread; except that moving and destroying need the object alone.
 class BOOBLIK_API Producer {
@@ -114,7 +118,9 @@ class BOOBLIK_API Producer {
   // Each copies `value` and returns before it is sent: an accepted record is in memory only. `on_receipt` is
   // called exactly once if, and only if, the record was accepted.
   // Failures, when nothing was accepted: invalid (an empty record, one that no request can carry, a partition
-  // that does not exist), buffer_full (after send_timeout), closed; any other is the end of this producer.
+  // that does not exist), buffer_full (after send_timeout), closed; any other is the end of this
+  // producer: unreachable, lost, timed_out (reconnecting is off, or it gave up), bad_answer, refused (the
+  // topic is gone), topic_changed.
   Outcome<Ticket> send(std::string_view value, OnReceipt on_receipt = {});  // round robin
   // By the key's hash (FNV-1a); the key itself does not travel.
   Outcome<Ticket> send_keyed(std::string_view key, std::string_view value, OnReceipt on_receipt = {});
@@ -133,7 +139,7 @@ class BOOBLIK_API Producer {
   // Sends what is gathered and returns when the outcome of every record accepted before is known and its
   // callbacks have run; with Acks::none when the broker has taken them. On success all of them are written or
   // forced, as asked. Failure: of the first batch since the last flush that was not. Waits at most about
-  // request_timeout behind the last answer.
+  // request_timeout behind the last answer, or until reconnecting gives up.
   Outcome<void> flush();
 
   // Accepts no more (senders that wait get `closed`), flushes and ends. Later calls fail with `closed`.

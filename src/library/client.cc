@@ -20,12 +20,24 @@ Outcome<Client> Client::open(ClientOptions options) {
   if (auto valid = library::check_timeout("request_timeout", options.request_timeout); !valid) {
     return valid.error();
   }
+  const ReconnectOptions& reconnect = options.reconnect;
+  for (const auto& [name, time] :
+       {std::pair("pause_first", reconnect.pause_first), std::pair("pause_max", reconnect.pause_max),
+        std::pair("give_up_after", reconnect.give_up_after)}) {
+    if (auto valid = library::check_timeout(name, time); !valid) {
+      return valid.error();
+    }
+  }
   auto thread = library::ReactorThread::start();
   if (!thread) {
     return library::failure(FailureKind::no_resources, thread.error().message);
   }
   return Client(std::make_shared<ClientState>(
-      ClientState{std::move(*thread), *broker, options.connect_timeout, options.request_timeout}));
+      ClientState{std::move(*thread),
+                  *broker,
+                  options.connect_timeout,
+                  options.request_timeout,
+                  {reconnect.enabled, reconnect.pause_first, reconnect.pause_max, reconnect.give_up_after}}));
 }
 
 Outcome<std::vector<TopicInfo>> Client::topics(const std::vector<std::string>& names) const {

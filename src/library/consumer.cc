@@ -48,7 +48,10 @@ class ConsumerBridge {
     thread().post([this] { consumer_->interrupt(); });
   }
   // On a fiber of the reactor.
-  void end() { consumer_.reset(); }
+  void end() {
+    consumer_.reset();
+    thread().run_posted();
+  }
 
  private:
   RecordBatch show(const client::ConsumedBatch& batch) {
@@ -118,6 +121,8 @@ Outcome<std::unique_ptr<ConsumerBridge>> ConsumerBridge::open(std::shared_ptr<Cl
     inner.hold = options.hold;
     inner.connect_timeout = bridge->client_->connect_timeout;
     inner.request_timeout = bridge->client_->request_timeout;
+    inner.reconnect = bridge->client_->reconnect;
+    inner.on_connection = on_connection(bridge->thread(), options.on_connection);
     auto consumer = client::Consumer::open(bridge->thread().roles(), std::move(inner));
     if (!consumer) {
       return to_public(consumer.error());

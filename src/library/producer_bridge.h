@@ -85,7 +85,6 @@ class ProducerBridge {
   void on_delivery(const client::Delivery& delivery);
   void put_out(Delivery delivery, Failure failure);
   void wait_until_fed();
-  void wait_until_told();
   Outcome<void> flush_on_reactor(bool close);
 
   // Of the reactor's own stack.

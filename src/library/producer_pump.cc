@@ -47,6 +47,8 @@ Outcome<void> ProducerBridge::start() {
   options.buffered_bytes_max = std::max<std::size_t>(options_.buffered_bytes_max - queue_bytes_max_, 1);
   options.connect_timeout = client_->connect_timeout;
   options.request_timeout = client_->request_timeout;
+  options.reconnect = client_->reconnect;
+  options.on_connection = on_connection(thread(), options_.on_connection);
   options.on_delivery = [this](const client::Delivery& delivery) { on_delivery(delivery); };
   auto producer = client::Producer::open(roles, std::move(options));
   if (!producer) {
@@ -201,7 +203,6 @@ void ProducerBridge::tell() {
     tell_one(next.delivery, next.failure);
   }
   telling_ = false;
-  progress_->notify_all();
 }
 
 void ProducerBridge::tell_one(Delivery delivery, const Failure& failure) {
@@ -249,17 +250,10 @@ void ProducerBridge::wait_until_fed() {
   --flushes_;
 }
 
-// Until every outcome that is known has been told.
-void ProducerBridge::wait_until_told() {
-  while (telling_) {
-    progress_->wait(Deadline::never());
-  }
-}
-
 Outcome<void> ProducerBridge::flush_on_reactor(bool close) {
   wait_until_fed();
   const auto flushed = close ? producer_->close() : producer_->flush();
-  wait_until_told();
+  thread().run_posted();  // what is known has been told
   const auto rejection = std::exchange(first_rejection_, std::nullopt);
   if (!flushed) {
     return to_public(flushed.error());
@@ -283,7 +277,7 @@ void ProducerBridge::end() {
   pump_wanted_->notify_all();
   (void)pump_fiber_->wait(Deadline::never());
   producer_.reset();
-  wait_until_told();
+  thread().run_posted();  // what is known has been told
 }
 
 }  // namespace booblik::library

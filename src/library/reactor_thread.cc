@@ -100,9 +100,21 @@ void ReactorThread::spawn(std::string name, std::move_only_function<void()> body
   });
 }
 
+void ReactorThread::run_posted() {
+  env::Scheduler& scheduler = loop_->roles().scheduler;
+  bool done = false;
+  loop_->post([&scheduler, &done, self = scheduler.current()] {
+    done = true;
+    scheduler.unpark(self);
+  });
+  while (!done) {
+    scheduler.park(Deadline::never());
+  }
+}
+
 client::Roles ReactorThread::roles() const {
   const env::Environment all = loop_->roles();
-  return {all.scheduler, all.clock, all.network};
+  return {all.scheduler, all.clock, all.network, all.random};
 }
 
 env::Disk& ReactorThread::disk() const {

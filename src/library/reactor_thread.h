@@ -55,6 +55,9 @@ class ReactorThread {
     return value.get();
   }
 
+  // Parks the calling fiber until every step that was posted before has run.
+  void run_posted();
+
   // Whether the caller runs on this thread (in a callback): it must not wait for it then.
   [[nodiscard]] bool is_current() const { return std::this_thread::get_id() == thread_.get_id(); }
 

@@ -28,6 +28,8 @@ std::string_view name_of(FailureKind kind) noexcept {
       return "corrupt_record";
     case FailureKind::invalid:
       return "invalid";
+    case FailureKind::topic_changed:
+      return "topic_changed";
     case FailureKind::buffer_full:
       return "buffer_full";
     case FailureKind::closed:
@@ -71,6 +73,8 @@ FailureKind to_public(client::FailureKind kind) {
       return FailureKind::invalid;
     case client::FailureKind::closed:
       return FailureKind::closed;
+    case client::FailureKind::topic_changed:
+      return FailureKind::topic_changed;
   }
   return FailureKind::lost;
 }
@@ -102,6 +106,30 @@ std::vector<TopicInfo> to_public(const std::vector<wire::TopicMetadata>& topics)
     }
   }
   return result;
+}
+
+static_assert(static_cast<int>(ConnectionState::connected) ==
+                  static_cast<int>(client::ConnectionState::connected) &&
+              static_cast<int>(ConnectionState::reconnecting) ==
+                  static_cast<int>(client::ConnectionState::reconnecting) &&
+              static_cast<int>(ConnectionState::gave_up) ==
+                  static_cast<int>(client::ConnectionState::gave_up));
+
+client::OnConnection on_connection(ReactorThread& thread, OnConnection callback) {
+  if (!callback) {
+    return {};
+  }
+  auto shared = std::make_shared<OnConnection>(std::move(callback));
+  return [&thread, shared](const client::ConnectionEvent& event) {
+    ConnectionEvent copy;
+    copy.state = static_cast<ConnectionState>(event.state);
+    copy.attempt = event.attempt;
+    copy.pause = std::chrono::duration_cast<std::chrono::milliseconds>(event.pause);
+    if (event.failure != nullptr) {
+      copy.failure = to_public(*event.failure);
+    }
+    thread.post([shared, copy = std::move(copy)] { (*shared)(copy); });
+  };
 }
 
 Failure failure(FailureKind kind, std::string message) {

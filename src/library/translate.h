@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "client/address.h"
 #include "client/failure.h"
+#include "client/reconnect.h"
 #include "library/reactor_thread.h"
 #include "wire/response.h"
 
@@ -20,6 +21,8 @@ namespace booblik::library {
 [[nodiscard]] std::vector<TopicInfo> to_public(const std::vector<wire::TopicMetadata>& topics);
 
 [[nodiscard]] Failure failure(FailureKind kind, std::string message);
+// `callback` as the client calls it, but on the reactor's own stack. Empty when it is.
+[[nodiscard]] client::OnConnection on_connection(ReactorThread& thread, OnConnection callback);
 // A call that waits, made on the library's own thread.
 [[nodiscard]] Failure called_from_callback(std::string_view what);
 
@@ -31,6 +34,7 @@ struct ClientState {
   client::Address broker;
   Duration connect_timeout;
   Duration request_timeout;
+  client::ReconnectOptions reconnect;
 
   static const std::shared_ptr<ClientState>& of(const Client& client) { return client.state_; }
   static Client client(std::shared_ptr<ClientState> state) { return Client(std::move(state)); }

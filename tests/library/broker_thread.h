@@ -89,11 +89,15 @@ class BrokerThread {
   std::unique_ptr<client::FakeBroker> broker_;
 };
 
-[[nodiscard]] inline Client open_client(
-    const BrokerThread& broker, std::chrono::milliseconds request_timeout = std::chrono::seconds(30)) {
+// The first loss is the end, unless a test is about coming back.
+[[nodiscard]] inline Client open_client(const BrokerThread& broker,
+                                        std::chrono::milliseconds request_timeout = std::chrono::seconds(30),
+                                        bool reconnect = false) {
   ClientOptions options;
   options.broker = broker.address();
   options.request_timeout = request_timeout;
+  options.reconnect.enabled = reconnect;
+  options.reconnect.pause_first = std::chrono::milliseconds(1);
   return *Client::open(options);
 }
 

@@ -151,6 +151,27 @@ TEST(Consumer, InterruptFromAnotherThreadEndsAHeldCall) {
   EXPECT_EQ(consumer.poll().error().kind, FailureKind::closed);
 }
 
+TEST(Consumer, ComesBackAfterALossAndMissesNothing) {
+  BrokerThread broker;
+  for (int i = 0; i < 1'000; ++i) {
+    broker.append(std::to_string(i));
+  }
+  broker.set_fault([](const wire::Request&, int number) -> std::optional<BrokerThread::Fault> {
+    return number % 7 == 6 ? std::optional(BrokerThread::Fault{{}, BrokerThread::Fault::Then::reset})
+                           : std::nullopt;
+  });
+  const Client client = open_client(broker, std::chrono::seconds(30), true);
+  Consumer consumer = open_consumer(client, options_for(200));
+  int next = 0;
+  while (next < 1'000) {
+    const auto batch = consumer.poll();
+    ASSERT_TRUE(batch.has_value()) << batch.error().message;
+    for (const Record& record : *batch) {
+      ASSERT_EQ(record.value, std::to_string(next++));
+    }
+  }
+}
+
 TEST(Consumer, ErrorsHaveNames) {
   BrokerThread broker;
   broker.append("short");

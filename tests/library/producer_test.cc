@@ -249,6 +249,30 @@ TEST(Producer, WhenTheBrokerDiesMidSendEveryRecordIsReportedAndTheHostLives) {
   EXPECT_EQ(producer.send("x").has_value(), false);
 }
 
+TEST(Producer, ComesBackAfterALossAndReportsEverything) {
+  BrokerThread broker;
+  const Client client = open_client(broker, std::chrono::seconds(30), true);
+  Ledger ledger;
+  std::atomic<int> connected = 0;
+  ProducerOptions options = options_for(ledger);
+  options.on_connection = [&](const ConnectionEvent& event) {
+    connected += event.state == ConnectionState::connected ? 1 : 0;
+  };
+  Producer producer = open_producer(client, options);
+  broker.set_fault([](const wire::Request&, int number) -> std::optional<BrokerThread::Fault> {
+    return number % 50 == 49 ? std::optional(BrokerThread::Fault{{}, Then::reset}) : std::nullopt;
+  });
+  for (int i = 0; i < 20'000; ++i) {
+    ASSERT_TRUE(producer.send(std::string(100, 'x')).has_value());
+  }
+  const auto closed = producer.close();
+  EXPECT_FALSE(closed.has_value());  // some are unknown
+  EXPECT_EQ(ledger.size(), 20'000U);
+  EXPECT_EQ(ledger.count(Delivered::acknowledged) + ledger.count(Delivered::unknown), 20'000U);
+  EXPECT_GE(broker.records().size(), ledger.count(Delivered::acknowledged));
+  EXPECT_GE(connected, 1);
+}
+
 TEST(Producer, WithoutAcksAFlushStillMeansTaken) {
   BrokerThread broker;
   const Client client = open_client(broker);
