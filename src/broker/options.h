@@ -37,7 +37,9 @@ struct Options {
   std::int64_t pipelined_requests_max = 4096;                   // per connection, answered in order
   std::int64_t held_fetches_max = 10'000;
   std::chrono::milliseconds frame_timeout{30'000};  // from the first byte of a frame to its last
-  std::chrono::milliseconds send_timeout{30'000};   // a send that makes no progress for so long
+  // While others wait for memory: a started frame that brings less than 64 KiB in so long is cut.
+  std::chrono::milliseconds stall_time{1'000};
+  std::chrono::milliseconds send_timeout{30'000};  // a send that makes no progress for so long
   std::chrono::milliseconds shutdown_timeout{10'000};
   std::int64_t open_segment_files_max = 64;
   std::int64_t index_cache_bytes_max = 32LL * 1024 * 1024;

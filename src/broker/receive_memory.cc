@@ -1,6 +1,6 @@
 #include "broker/receive_memory.h"
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -21,32 +21,32 @@ void ReceiveMemory::Block::swap(Block& other) noexcept {
   std::swap(overdraft_, other.overdraft_);
 }
 
+bool ReceiveMemory::fits(std::size_t bytes) const {
+  const std::int64_t usable = bytes <= kUsualBytes ? bytes_max_ : bytes_max_ - bytes_max_ / 8;
+  return bytes <= kFreeBytes || bytes_used_ + static_cast<std::int64_t>(bytes) <= usable;
+}
+
 bool ReceiveMemory::try_take(std::size_t bytes, Block& block) {
-  const auto charge = bytes <= kFreeBytes ? 0 : static_cast<std::int64_t>(bytes);
-  if (charge > 0 && bytes_used_ + charge > bytes_max_) {
+  BOOBLIK_CHECK(bytes <= kUsualBytes, "what is larger waits in the order of arrival");
+  if (!fits(bytes)) {
     return false;
   }
   Block taken;
-  taken.charged_ = charge;
-  bytes_used_ += charge;
-  fill(bytes, taken);
+  fill_charged(bytes, taken);
   block = std::move(taken);
   return true;
 }
 
-bool ReceiveMemory::try_take_or_overdraw(std::size_t bytes, const Block& current, Block& block) {
-  if (try_take(bytes, block)) {
-    return true;
-  }
-  if (overdrafts_ > 0 && !current.overdraft_) {
-    return false;
-  }
+void ReceiveMemory::fill_charged(std::size_t bytes, Block& block) {
+  block.charged_ = bytes <= kFreeBytes ? 0 : static_cast<std::int64_t>(bytes);
+  bytes_used_ += block.charged_;
+  fill(bytes, block);
+}
+
+void ReceiveMemory::overdraw(std::size_t bytes, Block& block) {
   ++overdrafts_;
-  Block taken;
-  taken.overdraft_ = true;
-  fill(bytes, taken);
-  block = std::move(taken);
-  return true;
+  block.overdraft_ = true;
+  fill(bytes, block);
 }
 
 void ReceiveMemory::fill(std::size_t bytes, Block& block) {
@@ -61,43 +61,86 @@ void ReceiveMemory::fill(std::size_t bytes, Block& block) {
 }
 
 void ReceiveMemory::give_back(Block& block) {
-  bytes_used_ -= block.charged_;
-  BOOBLIK_CHECK(bytes_used_ >= 0, "what is given back was taken");
   if (block.overdraft_) {
     --overdrafts_;
   }
+  bytes_used_ -= block.charged_;
+  BOOBLIK_CHECK(bytes_used_ >= 0 && overdrafts_ >= 0, "what is given back was taken");
   if (block.size_ == kUsualBytes && idle_.size() < kIdleBlocks) {
     idle_.push_back(std::move(block.bytes_));
   }
-  freed_.notify_all();
-}
-
-MutableBytes ReceiveBuffer::writable() {
-  if (begin_ == end_) {
-    begin_ = end_ = 0;
-  } else if (end_ == block_.size() && begin_ > 0) {
-    std::memmove(block_.data(), block_.data() + begin_, end_ - begin_);
-    end_ -= begin_;
-    begin_ = 0;
+  if (block.charged()) {
+    cut_is_pending_ = false;
+    serve_wishes();
   }
-  return {block_.data() + end_, block_.size() - end_};
 }
 
-void ReceiveBuffer::move_to(ReceiveMemory::Block block) {
-  const Bytes bytes = received();
-  BOOBLIK_CHECK(block.size() >= bytes.size(), "a new block holds what was received");
-  if (!bytes.empty()) {
-    std::memcpy(block.data(), bytes.data(), bytes.size());
+void ReceiveMemory::serve_wishes() {
+  while (!wishes_.empty()) {
+    Wish& first = *wishes_.begin();
+    if (fits(first.bytes_)) {
+      fill_charged(first.bytes_, first.block_);
+    } else if (overdrafts_ == 0) {
+      overdraw(first.bytes_, first.block_);
+    } else {
+      first.changed_.notify_all();  // it may be the first now, and has to police
+      return;
+    }
+    wishes_.erase(wishes_.begin());
+    first.changed_.notify_all();
   }
-  end_ = bytes.size();
-  begin_ = 0;
-  block_ = std::move(block);
 }
 
-void ReceiveBuffer::release() {
-  BOOBLIK_CHECK(empty(), "only an empty buffer is given back");
-  block_ = ReceiveMemory::Block();
-  begin_ = end_ = 0;
+ReceiveMemory::Wish::Wish(ReceiveMemory& memory, std::optional<Place>& place, std::size_t bytes,
+                          const Block& current)
+    : memory_(memory), bytes_(bytes), changed_(memory.scheduler_) {
+  if (current.overdraft_) {
+    memory.overdraw(bytes, block_);
+    return;
+  }
+  if (memory.wishes_.empty() && memory.fits(bytes)) {
+    memory.fill_charged(bytes, block_);
+    return;
+  }
+  if (!place) {
+    place = Place{++memory.last_place_, memory.clock_.now()};
+  }
+  place_ = *place;
+  memory.wishes_.insert(*this);
+  memory.serve_wishes();
+}
+
+ReceiveMemory::Wish::~Wish() {
+  if (is_linked()) {
+    memory_.wishes_.erase(*this);
+    memory_.serve_wishes();
+  }
+}
+
+void ReceiveMemory::Wish::wait(env::Event& other) {
+  const bool first = &*memory_.wishes_.begin() == this;
+  const Deadline look_again = first ? memory_.police(place_.since) : Deadline::never();
+  env::wait_any(memory_.scheduler_, changed_, other, look_again);
+}
+
+Deadline ReceiveMemory::police(Instant waiting_since) {
+  if (cut_is_pending_) {
+    return Deadline::never();  // giving back wakes the first
+  }
+  const Instant now = clock_.now();
+  const auto halvings = std::min<std::int64_t>((now - waiting_since) / stall_time_, kHalvingsMax);
+  const Duration allowed = std::max(stall_time_ / (std::int64_t{1} << halvings), Duration(1));
+  const Deadline at_the_latest(now + allowed);
+  if (paces_.empty()) {
+    return at_the_latest;
+  }
+  const Deadline due(paces_.slowest_since() + allowed);
+  if (!due.passed(now)) {
+    return std::min(due, at_the_latest);
+  }
+  cut_is_pending_ = true;
+  paces_.cut_slowest(now);
+  return Deadline::never();
 }
 
 }  // namespace booblik::broker

@@ -2,27 +2,40 @@
 // never by what a length field announces.
 #pragma once
 
+#include <boost/intrusive/set.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/bytes.h"
+#include "broker/frame_pace.h"
+#include "env/clock.h"
 #include "env/sync.h"
 
 namespace booblik::broker {
 
 // The budget. A connection that has nothing unfinished owns no memory at all; one that has a started frame
-// owns at most twice what it has received of it.
+// owns at most twice what it has received of it, or kUsualBytes for a moment.
+//
+// When the budget is used up, frames wait for more in the order in which they first had to, and while one
+// waits, those that stand still are cut, the longest silent first (docs/security.md has the reasons).
 class ReceiveMemory {
  public:
   // What every connection may have beyond the budget, so that small requests get through when it is used up.
   static constexpr std::size_t kFreeBytes = 4096;
-  // The usual buffer: large enough to take many pipelined requests with one receive.
+  // The usual buffer: large enough to take many pipelined requests with one receive. Larger ones leave an
+  // eighth of the budget to these.
   static constexpr std::size_t kUsualBytes = 64 * 1024;
+  // The silence that is allowed halves with each `stall_time` that somebody has waited, so often at most.
+  static constexpr int kHalvingsMax = 4;
 
-  ReceiveMemory(env::Scheduler& scheduler, std::int64_t bytes_max)
-      : bytes_max_(bytes_max), freed_(scheduler) {}
+  // Silence longer than `stall_time` is cut while somebody waits.
+  ReceiveMemory(env::Scheduler& scheduler, env::Clock& clock, std::int64_t bytes_max, Duration stall_time)
+      : scheduler_(scheduler), clock_(clock), bytes_max_(bytes_max), stall_time_(stall_time) {}
+  ReceiveMemory(const ReceiveMemory&) = delete;
+  ReceiveMemory& operator=(const ReceiveMemory&) = delete;
 
   class Block {
    public:
@@ -36,6 +49,8 @@ class ReceiveMemory {
 
     [[nodiscard]] std::byte* data() const { return bytes_.get(); }
     [[nodiscard]] std::size_t size() const { return size_; }
+    // Whether others could use this memory.
+    [[nodiscard]] bool charged() const { return charged_ > 0 || overdraft_; }
 
    private:
     friend class ReceiveMemory;
@@ -49,56 +64,76 @@ class ReceiveMemory {
     bool overdraft_ = false;
   };
 
-  // kFreeBytes always succeed.
+  // Does not wait, and passes by those who do: for at most kUsualBytes. kFreeBytes always succeed.
   [[nodiscard]] bool try_take(std::size_t bytes, Block& block);
 
-  // Like try_take, for the connection that holds `current` and wants more; beyond the budget it lets one
-  // connection at a time go on, whichever asks first, so that frames which have all been started, and
-  // together used the budget up, are finished one after another.
-  [[nodiscard]] bool try_take_or_overdraw(std::size_t bytes, const Block& current, Block& block);
+  // Where a frame stands in the order of those that had to wait; empty until it had to. One for each frame.
+  struct Place {
+    std::uint64_t number = 0;
+    Instant since;
+  };
 
-  // Notified when something was given back.
-  [[nodiscard]] env::Event& freed() { return freed_; }
+  // The wish of a connection, which holds `current`, for a block of `bytes`. It is granted at once when there
+  // is room and nobody is before it. Beyond the budget one connection at a time may go on, the first that
+  // waits, so that frames which have all been started, and together used the budget up, are finished one
+  // after another.
+  class Wish
+      : public boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::safe_link>> {
+   public:
+    Wish(ReceiveMemory& memory, std::optional<Place>& place, std::size_t bytes, const Block& current);
+    Wish(const Wish&) = delete;
+    Wish& operator=(const Wish&) = delete;
+    ~Wish();
+
+    [[nodiscard]] bool granted() const { return block_.size() > 0; }
+    [[nodiscard]] Block take() { return std::move(block_); }
+
+    // Waits until it may have been granted, or `other` is notified. Whoever is first in the order cuts those
+    // who stand still. Parks.
+    void wait(env::Event& other);
+
+    friend bool operator<(const Wish& left, const Wish& right) {
+      return left.place_.number < right.place_.number;
+    }
+
+   private:
+    friend class ReceiveMemory;
+
+    ReceiveMemory& memory_;
+    Place place_;
+    std::size_t bytes_;
+    Block block_;
+    env::Event changed_;
+  };
+
+  // Where connections with a charged block tell how their frames come in.
+  [[nodiscard]] FramePaces& paces() { return paces_; }
 
   [[nodiscard]] std::int64_t bytes_used() const { return bytes_used_; }
 
  private:
   static constexpr std::size_t kIdleBlocks = 8;
 
+  [[nodiscard]] bool fits(std::size_t bytes) const;
   void give_back(Block& block);
   void fill(std::size_t bytes, Block& block);
+  void fill_charged(std::size_t bytes, Block& block);
+  void overdraw(std::size_t bytes, Block& block);
+  void serve_wishes();
+  // Cuts the slowest if it is time; says when to look again.
+  Deadline police(Instant waiting_since);
 
+  env::Scheduler& scheduler_;
+  env::Clock& clock_;
   const std::int64_t bytes_max_;
+  const Duration stall_time_;
   std::int64_t bytes_used_ = 0;
   int overdrafts_ = 0;                              // blocks beyond the budget, all of one connection
   std::vector<std::unique_ptr<std::byte[]>> idle_;  // of kUsualBytes
-  env::Event freed_;
-};
-
-// The bytes of one connection that have been received and not handled yet, contiguous.
-class ReceiveBuffer {
- public:
-  [[nodiscard]] Bytes received() const { return {block_.data() + begin_, end_ - begin_}; }
-  [[nodiscard]] bool empty() const { return begin_ == end_; }
-  [[nodiscard]] bool has_block() const { return block_.size() > 0; }
-  [[nodiscard]] std::size_t capacity() const { return block_.size(); }
-  [[nodiscard]] const ReceiveMemory::Block& block() const { return block_; }
-
-  // Where the next bytes go. Moves what is there to the front when the room behind it is used up.
-  [[nodiscard]] MutableBytes writable();
-  void commit(std::size_t bytes) { end_ += bytes; }
-  void consume(std::size_t bytes) { begin_ += bytes; }
-
-  // Goes on in `block`, which holds what was received and is not smaller.
-  void move_to(ReceiveMemory::Block block);
-
-  // Gives the memory back; empty only.
-  void release();
-
- private:
-  ReceiveMemory::Block block_;
-  std::size_t begin_ = 0;
-  std::size_t end_ = 0;
+  std::uint64_t last_place_ = 0;
+  boost::intrusive::set<Wish> wishes_;  // that are not granted
+  FramePaces paces_;
+  bool cut_is_pending_ = false;  // a connection was cut and has not given its memory back yet
 };
 
 }  // namespace booblik::broker

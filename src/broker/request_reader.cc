@@ -12,13 +12,19 @@
 namespace booblik::broker {
 namespace {
 
+// A peer that sends nothing for so long in the middle of a frame is slow, and a wait for it costs no more
+// than a wake-up.
+constexpr Duration kShrinkAfter = std::chrono::milliseconds(50);
+
+std::size_t whole_pages(std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;
+  return (bytes + kPage - 1) / kPage * kPage;
+}
+
 // The next size to receive a frame into: twice what is there, so that memory follows received bytes, but no
 // more than the frame needs.
 std::size_t grown(std::size_t capacity, std::size_t frame_bytes) {
-  const std::size_t doubled = std::max(capacity * 2, ReceiveMemory::kFreeBytes);
-  constexpr std::size_t kPage = 4096;
-  const std::size_t needed = (frame_bytes + kPage - 1) / kPage * kPage;
-  return frame_bytes > 0 ? std::min(doubled, std::max(needed, ReceiveMemory::kFreeBytes)) : doubled;
+  return std::min(capacity * 2, whole_pages(frame_bytes));
 }
 
 }  // namespace
@@ -44,63 +50,99 @@ RequestReader::Next RequestReader::receive() {
     if (!connection.wait_readable(Deadline::never()) || state_.closing()) {
       return Next::end;
     }
+  } else if (!buffer_.empty() && (!last_receive_filled_ || buffer_.full())) {
+    // Memory is asked for when there is something to put there, not before.
+    if (wait_for_more() == Next::end) {
+      return Next::end;
+    }
   }
   if (find_room() == Next::end) {
     return Next::end;
   }
   const MutableBytes room = buffer_.writable();
-  Deadline deadline = Deadline::immediately();
-  if (frame_started_at_) {
-    deadline = Deadline(*frame_started_at_ + context_.options.frame_timeout);
-  }
-  const auto received = connection.receive(room, deadline);
+  const auto received = connection.receive(room, Deadline::immediately());
   if (!received) {
     last_receive_filled_ = false;
-    if (received.error().code != ErrorCode::timed_out) {
-      return Next::end;
-    }
-    if (frame_started_at_) {
-      cut_slow_frame();
-      return Next::end;
-    }
-    return Next::go_on;  // nothing there after all: the next turn gives the memory back and waits
+    // Nothing there after all: the next turn waits.
+    return received.error().code == ErrorCode::timed_out ? Next::go_on : Next::end;
   }
   if (*received == 0) {
     return Next::end;
   }
   last_receive_filled_ = *received == room.size();
   buffer_.commit(*received);
+  pace_.note_received(*received);
   return Next::go_on;
+}
+
+RequestReader::Next RequestReader::wait_for_more() {
+  const Deadline frame_end(*frame_started_at_ + context_.options.frame_timeout);
+  if (frame_end.passed(context_.clock.now())) {
+    cut_slow_frame();  // one that never pauses would not be seen by the waits
+    return Next::end;
+  }
+  auto readable = wait_at_pace(std::min(context_.after(kShrinkAfter), frame_end));
+  if (!readable && readable.error().code == ErrorCode::timed_out) {
+    shrink();
+    readable = wait_at_pace(frame_end);
+  }
+  if (!readable && readable.error().code == ErrorCode::timed_out) {
+    cut_slow_frame();
+  }
+  return readable && !state_.closing() && !stalled_ ? Next::go_on : Next::end;
+}
+
+Result<void> RequestReader::wait_at_pace(Deadline deadline) {
+  if (!buffer_.block().charged()) {
+    return state_.connection->wait_readable(deadline);
+  }
+  FramePaces& paces = context_.receive_memory.paces();
+  paces.begin_wait(pace_, context_.clock.now());
+  auto readable = state_.connection->wait_readable(deadline);
+  paces.end_wait(pace_, context_.clock.now());
+  return readable;
+}
+
+void RequestReader::shrink() {
+  const std::size_t enough = whole_pages(buffer_.received().size() + 1);
+  ReceiveMemory::Block block;
+  if (buffer_.capacity() == ReceiveMemory::kUsualBytes && enough <= buffer_.capacity() / 2 &&
+      context_.receive_memory.try_take(enough, block)) {
+    buffer_.move_to(std::move(block));
+  }
 }
 
 RequestReader::Next RequestReader::find_room() {
   ReceiveMemory& memory = context_.receive_memory;
   ReceiveMemory::Block block;
-  if (!buffer_.has_block()) {
-    if (!memory.try_take(ReceiveMemory::kUsualBytes, block)) {
+  if (buffer_.capacity() < ReceiveMemory::kUsualBytes) {
+    if (memory.try_take(ReceiveMemory::kUsualBytes, block)) {
+      buffer_.move_to(std::move(block));
+    } else if (!buffer_.has_block()) {
       context_.probe.hit("session.receive_memory_used_up");
       std::ignore = memory.try_take(ReceiveMemory::kFreeBytes, block);
+      buffer_.move_to(std::move(block));
     }
-    buffer_.move_to(std::move(block));
-    return Next::go_on;
   }
-  if (!buffer_.writable().empty()) {
-    return Next::go_on;
-  }
-  const std::size_t wanted = grown(buffer_.capacity(), frame_bytes_);
-  const Instant stalled_at = context_.clock.now();
-  while (!memory.try_take_or_overdraw(wanted, buffer_.block(), block)) {
+  return buffer_.full() ? grow() : Next::go_on;
+}
+
+RequestReader::Next RequestReader::grow() {
+  ReceiveMemory::Wish wish(context_.receive_memory, place_, grown(buffer_.capacity(), frame_bytes_),
+                           buffer_.block());
+  const Instant began_at = context_.clock.now();
+  while (!wish.granted()) {
     context_.probe.hit("session.waits_for_receive_memory");
-    env::wait_any(context_.scheduler, memory.freed(), state_.changed, Deadline::never());
+    wish.wait(state_.changed);
     if (state_.closing()) {
       return Next::end;
     }
   }
   if (frame_started_at_) {
     // The peer is not to blame for the time that it was kept waiting.
-    frame_started_at_ = *frame_started_at_ + (context_.clock.now() - stalled_at);
+    frame_started_at_ = *frame_started_at_ + (context_.clock.now() - began_at);
   }
-  buffer_.move_to(std::move(block));
+  buffer_.move_to(wish.take());
   return Next::go_on;
 }
 
@@ -128,31 +170,45 @@ RequestReader::Next RequestReader::handle_frames() {
     finished_one = true;
     ++this_turn;
   }
-  if (buffer_.empty()) {
+  if (finished_one) {
     frame_started_at_.reset();
-  } else if (finished_one || !frame_started_at_) {
+    place_.reset();
+    pace_.start_again();
+  }
+  if (!buffer_.empty() && !frame_started_at_) {
     frame_started_at_ = context_.clock.now();
   }
   return Next::go_on;
 }
 
+std::string RequestReader::unless_foreign(std::string why) const {
+  const std::string_view foreign = recognise_foreign_protocol(buffer_.received());
+  return foreign.empty() ? why : fmt::format("this looks like {}, not the booblik protocol", foreign);
+}
+
 void RequestReader::cut_bad_length(std::int32_t length) {
   context_.probe.hit("session.bad_frame_length");
-  const std::string_view foreign = recognise_foreign_protocol(buffer_.received());
   state_.cut("bad frame length",
-             foreign.empty() ? fmt::format("frame length {} is not in 1..{}", length, wire::kMaxFrameBytes)
-                             : fmt::format("this looks like {}, not the booblik protocol", foreign));
+             unless_foreign(fmt::format("frame length {} is not in 1..{}", length, wire::kMaxFrameBytes)));
 }
 
 void RequestReader::cut_slow_frame() {
   context_.probe.hit("session.slow_frame");
-  const std::string_view foreign = recognise_foreign_protocol(buffer_.received());
-  state_.cut(
-      "slow frame",
-      foreign.empty()
-          ? fmt::format("a request was not complete {} ms after its first byte ({} of {} bytes)",
-                        context_.options.frame_timeout.count(), buffer_.received().size(), frame_bytes_)
-          : fmt::format("this looks like {}, not the booblik protocol", foreign));
+  state_.cut("slow frame",
+             unless_foreign(fmt::format(
+                 "a request was not complete {} ms after its first byte ({} of {} bytes)",
+                 context_.options.frame_timeout.count(), buffer_.received().size(), frame_bytes_)));
+}
+
+void RequestReader::cut_stalled_frame(Duration silence) {
+  context_.probe.hit("session.stalled_frame");
+  stalled_ = true;
+  state_.cut("stalled frame",
+             fmt::format("its request stood still ({} of {} bytes came, less than {} of them in {} ms) while "
+                         "others waited for memory",
+                         buffer_.received().size(), frame_bytes_, FramePace::kQuantumBytes,
+                         std::chrono::duration_cast<std::chrono::milliseconds>(silence).count()));
+  state_.connection->stop_receiving();
 }
 
 void RequestReader::discard_rest() {

@@ -29,7 +29,8 @@ class RunningServer final : public Server {
         // Requests wait in two places: as received, and encoded. Each has half of the memory.
         chunks_(environment.scheduler, options_.request_memory_bytes_max / 2, kIdleChunkBytes),
         topics_(make_topics()),
-        receive_memory_(environment.scheduler, options_.request_memory_bytes_max / 2),
+        receive_memory_(environment.scheduler, environment.clock, options_.request_memory_bytes_max / 2,
+                        options_.stall_time),
         limited_log_(environment.logger, environment.clock),
         context_{environment.scheduler, environment.clock, environment.probe, options_, topics_,
                  receive_memory_,       metrics_,          limited_log_},

@@ -140,6 +140,13 @@ constexpr std::array kSettings = {
             .help = "A request has to arrive in so long, from its first byte to its last, or its connection "
                     "is closed. Idle "
                     "connections are not."},
+    Setting{.name = "limit.stall.millis",
+            .target = &Options::stall_time,
+            .unit = Unit::milliseconds,
+            .min = 1,
+            .max = kDay,
+            .help = "While others wait for request memory, a started request that brings less than 64 KiB in "
+                    "so long is cut; the longer they wait, the sooner."},
     Setting{.name = "limit.send.millis",
             .target = &Options::send_timeout,
             .unit = Unit::milliseconds,
