@@ -4,8 +4,17 @@
 #include <utility>
 
 #include "base/check.h"
+#include "wire/protocol.h"
 
 namespace booblik::broker {
+
+ReceiveMemory::ReceiveMemory(env::Scheduler& scheduler, env::Clock& clock, std::int64_t bytes_max,
+                             Duration stall_time)
+    : scheduler_(scheduler),
+      clock_(clock),
+      open_bytes_max_(bytes_max / 2),
+      finishing_max_(std::max<std::int64_t>(1, bytes_max / 2 / wire::kMaxFrameBytes)),
+      stall_time_(stall_time) {}
 
 ReceiveMemory::Block::~Block() {
   if (owner_ != nullptr) {
@@ -18,17 +27,18 @@ void ReceiveMemory::Block::swap(Block& other) noexcept {
   std::swap(bytes_, other.bytes_);
   std::swap(size_, other.size_);
   std::swap(charged_, other.charged_);
-  std::swap(overdraft_, other.overdraft_);
+  std::swap(finishing_, other.finishing_);
 }
 
-bool ReceiveMemory::fits(std::size_t bytes) const {
-  const std::int64_t usable = bytes <= kUsualBytes ? bytes_max_ : bytes_max_ - bytes_max_ / 8;
-  return bytes <= kFreeBytes || bytes_used_ + static_cast<std::int64_t>(bytes) <= usable;
+bool ReceiveMemory::fits(std::size_t bytes, FrameSize size) const {
+  const std::int64_t eighth = open_bytes_max_ / 8;
+  const std::int64_t kept = size == FrameSize::large ? 2 * eighth : size == FrameSize::unknown ? eighth : 0;
+  return bytes <= kFreeBytes || bytes_used_ + static_cast<std::int64_t>(bytes) <= open_bytes_max_ - kept;
 }
 
 bool ReceiveMemory::try_take(std::size_t bytes, Block& block) {
   BOOBLIK_CHECK(bytes <= kUsualBytes, "what is larger waits in the order of arrival");
-  if (!fits(bytes)) {
+  if (!fits(bytes, FrameSize::unknown)) {
     return false;
   }
   Block taken;
@@ -43,9 +53,9 @@ void ReceiveMemory::fill_charged(std::size_t bytes, Block& block) {
   fill(bytes, block);
 }
 
-void ReceiveMemory::overdraw(std::size_t bytes, Block& block) {
-  ++overdrafts_;
-  block.overdraft_ = true;
+void ReceiveMemory::fill_finishing(std::size_t bytes, Block& block) {
+  ++finishing_;
+  block.finishing_ = true;
   fill(bytes, block);
 }
 
@@ -61,11 +71,11 @@ void ReceiveMemory::fill(std::size_t bytes, Block& block) {
 }
 
 void ReceiveMemory::give_back(Block& block) {
-  if (block.overdraft_) {
-    --overdrafts_;
+  if (block.finishing_) {
+    --finishing_;
   }
   bytes_used_ -= block.charged_;
-  BOOBLIK_CHECK(bytes_used_ >= 0 && overdrafts_ >= 0, "what is given back was taken");
+  BOOBLIK_CHECK(bytes_used_ >= 0 && finishing_ >= 0, "what is given back was taken");
   if (block.size_ == kUsualBytes && idle_.size() < kIdleBlocks) {
     idle_.push_back(std::move(block.bytes_));
   }
@@ -78,10 +88,10 @@ void ReceiveMemory::give_back(Block& block) {
 void ReceiveMemory::serve_wishes() {
   while (!wishes_.empty()) {
     Wish& first = *wishes_.begin();
-    if (fits(first.bytes_)) {
+    if (fits(first.bytes_, first.size_)) {
       fill_charged(first.bytes_, first.block_);
-    } else if (overdrafts_ == 0) {
-      overdraw(first.bytes_, first.block_);
+    } else if (finishing_ < finishing_max_) {
+      fill_finishing(first.bytes_, first.block_);
     } else {
       first.changed_.notify_all();  // it may be the first now, and has to police
       return;
@@ -92,13 +102,16 @@ void ReceiveMemory::serve_wishes() {
 }
 
 ReceiveMemory::Wish::Wish(ReceiveMemory& memory, std::optional<Place>& place, std::size_t bytes,
-                          const Block& current)
-    : memory_(memory), bytes_(bytes), changed_(memory.scheduler_) {
-  if (current.overdraft_) {
-    memory.overdraw(bytes, block_);
+                          std::size_t frame_bytes, const Block& current)
+    : memory_(memory),
+      size_(frame_bytes <= kUsualBytes ? FrameSize::small : FrameSize::large),
+      bytes_(bytes),
+      changed_(memory.scheduler_) {
+  if (current.finishing_) {
+    memory.fill_finishing(bytes, block_);
     return;
   }
-  if (memory.wishes_.empty() && memory.fits(bytes)) {
+  if (memory.wishes_.empty() && memory.fits(bytes, size_)) {
     memory.fill_charged(bytes, block_);
     return;
   }
@@ -123,13 +136,17 @@ void ReceiveMemory::Wish::wait(env::Event& other) {
   env::wait_any(memory_.scheduler_, changed_, other, look_again);
 }
 
+Duration ReceiveMemory::allowed_silence(Duration waited) const {
+  const std::int64_t times = std::min<std::int64_t>(waited / stall_time_, 3);
+  return times == 0 ? stall_time_ : std::max(stall_time_ / (std::int64_t{2} << times), Duration(1));
+}
+
 Deadline ReceiveMemory::police(Instant waiting_since) {
   if (cut_is_pending_) {
     return Deadline::never();  // giving back wakes the first
   }
   const Instant now = clock_.now();
-  const auto halvings = std::min<std::int64_t>((now - waiting_since) / stall_time_, kHalvingsMax);
-  const Duration allowed = std::max(stall_time_ / (std::int64_t{1} << halvings), Duration(1));
+  const Duration allowed = allowed_silence(now - waiting_since);
   const Deadline at_the_latest(now + allowed);
   if (paces_.empty()) {
     return at_the_latest;

@@ -24,7 +24,8 @@ std::size_t whole_pages(std::size_t bytes) {
 // The next size to receive a frame into: twice what is there, so that memory follows received bytes, but no
 // more than the frame needs.
 std::size_t grown(std::size_t capacity, std::size_t frame_bytes) {
-  return std::min(capacity * 2, whole_pages(frame_bytes));
+  const std::size_t whole = whole_pages(frame_bytes);
+  return whole <= ReceiveMemory::kUsualBytes ? whole : std::min(capacity * 2, whole);
 }
 
 }  // namespace
@@ -129,7 +130,7 @@ RequestReader::Next RequestReader::find_room() {
 
 RequestReader::Next RequestReader::grow() {
   ReceiveMemory::Wish wish(context_.receive_memory, place_, grown(buffer_.capacity(), frame_bytes_),
-                           buffer_.block());
+                           frame_bytes_, buffer_.block());
   const Instant began_at = context_.clock.now();
   while (!wish.granted()) {
     context_.probe.hit("session.waits_for_receive_memory");
