@@ -2,6 +2,7 @@
 // responder takes from the front when it has carried an answer out.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <variant>
@@ -41,31 +42,64 @@ struct MetadataAnswer {
 
 using Answer = std::variant<ErrorAnswer, ProduceAnswer, FetchAnswer, MetadataAnswer>;
 
+// What all connections together owe. A connection may always owe kAlways answers; more than that only while
+// the sum is below its bound, so that thousands of full pipelines do not use the memory up.
+class AnswerBudget {
+ public:
+  static constexpr std::int64_t kAlways = 16;
+
+  AnswerBudget(std::int64_t bytes_max, std::int64_t connection_max)
+      : weight_max_(bytes_max / static_cast<std::int64_t>(sizeof(Answer))), connection_max_(connection_max) {}
+
+  [[nodiscard]] std::int64_t connection_max() const {
+    return weight_ < weight_max_ ? connection_max_ : std::min(connection_max_, kAlways);
+  }
+  [[nodiscard]] std::int64_t weight() const { return weight_; }
+  void add(std::int64_t weight) { weight_ += weight; }
+
+ private:
+  const std::int64_t weight_max_;
+  const std::int64_t connection_max_;
+  std::int64_t weight_ = 0;
+};
+
 class Answers {
  public:
+  explicit Answers(AnswerBudget& budget) : budget_(budget) {}
+  Answers(const Answers&) = delete;
+  Answers& operator=(const Answers&) = delete;
+  ~Answers() { budget_.add(-weight_); }
+
   [[nodiscard]] bool empty() const { return queue_.empty(); }
-  // Entries plus a share for what they hold beyond their own size, so that one number bounds both.
-  [[nodiscard]] std::int64_t weight() const { return weight_; }
+  // No more is to be added now. May change by what other connections do.
+  [[nodiscard]] bool full() const { return weight_ >= budget_.connection_max(); }
 
   [[nodiscard]] Answer& front() { return queue_.front(); }
 
   void push(Answer answer) {
-    weight_ += weight_of(answer);
+    add(weight_of(answer));
     queue_.push_back(std::move(answer));
   }
 
   void pop() {
-    weight_ -= weight_of(queue_.front());
+    add(-weight_of(queue_.front()));
     queue_.pop_front();
   }
 
  private:
+  // Entries plus a share for what they hold beyond their own size, so that one number bounds both.
   static std::int64_t weight_of(const Answer& answer) {
     constexpr std::int64_t kTopicsPerUnit = 16;
     const auto* metadata = std::get_if<MetadataAnswer>(&answer);
     return metadata == nullptr ? 1 : 1 + static_cast<std::int64_t>(metadata->topics.size()) / kTopicsPerUnit;
   }
 
+  void add(std::int64_t weight) {
+    weight_ += weight;
+    budget_.add(weight);
+  }
+
+  AnswerBudget& budget_;
   std::deque<Answer> queue_;
   std::int64_t weight_ = 0;
 };

@@ -1,6 +1,7 @@
 // What all connections of one reactor share. Everything is borrowed and outlives them.
 #pragma once
 
+#include "broker/answers.h"
 #include "broker/limited_log.h"
 #include "broker/metrics.h"
 #include "broker/options.h"
@@ -19,6 +20,7 @@ struct Context {
   const Options& options;
   Topics& topics;
   ReceiveMemory& receive_memory;
+  AnswerBudget& answer_budget;
   Metrics& metrics;
   LimitedLog& log;
 

@@ -17,10 +17,12 @@ struct Overloaded : Callables... {
 }  // namespace
 
 bool RequestHandler::handle(Bytes frame) {
-  while (state_.answers.weight() >= context_.options.pipelined_requests_max && !state_.closing()) {
+  while (state_.answers.full() && !state_.closing()) {
     context_.probe.hit("session.pipeline_full");
+    state_.pipeline_full = true;
     state_.changed.wait(Deadline::never());
   }
+  state_.pipeline_full = false;
   if (state_.closing()) {
     return false;
   }

@@ -34,10 +34,9 @@ void Responder::run() {
     if (next == Next::end) {
       return;
     }
-    const bool reader_may_wait = state_.answers.weight() >= context_.options.pipelined_requests_max;
     state_.answers.pop();
     ++this_turn;
-    if (reader_may_wait) {
+    if (state_.pipeline_full) {
       state_.changed.notify_all();
     }
   }

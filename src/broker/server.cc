@@ -31,9 +31,10 @@ class RunningServer final : public Server {
         topics_(make_topics()),
         receive_memory_(environment.scheduler, environment.clock, options_.request_memory_bytes_max / 2,
                         options_.stall_time),
+        answer_budget_(options_.request_memory_bytes_max / 16, options_.pipelined_requests_max),
         limited_log_(environment.logger, environment.clock),
-        context_{environment.scheduler, environment.clock, environment.probe, options_, topics_,
-                 receive_memory_,       metrics_,          limited_log_},
+        context_{environment.scheduler, environment.clock, environment.probe, options_,    topics_,
+                 receive_memory_,       answer_budget_,    metrics_,          limited_log_},
         sessions_(context_),
         maintenance_(context_, environment.logger, *data_) {}
 
@@ -120,6 +121,7 @@ class RunningServer final : public Server {
   log::ChunkPool chunks_;
   Topics topics_;
   ReceiveMemory receive_memory_;
+  AnswerBudget answer_budget_;
   Metrics metrics_;
   LimitedLog limited_log_;
   Context context_;

@@ -19,13 +19,17 @@ inline constexpr std::int64_t kRequestsPerTurn = 16;
 
 struct SessionState {
   SessionState(Context& shared, std::unique_ptr<env::Connection> stream)
-      : context(shared), connection(std::move(stream)), changed(shared.scheduler) {}
+      : context(shared),
+        connection(std::move(stream)),
+        answers(shared.answer_budget),
+        changed(shared.scheduler) {}
 
   Context& context;
   std::unique_ptr<env::Connection> connection;
   Answers answers;
   env::Event changed;  // notified whenever one of the things below, or `answers`, has changed
 
+  bool pipeline_full = false;   // the reader waits until an answer has gone
   bool requests_done = false;   // no more answers will be added
   bool reader_done = false;     // the reader fiber no longer uses anything here
   bool responder_done = false;  // nor does the responder
