@@ -138,7 +138,7 @@ void ReceiveMemory::Wish::wait(env::Event& other) {
 
 Duration ReceiveMemory::allowed_silence(Duration waited) const {
   const std::int64_t times = std::min<std::int64_t>(waited / stall_time_, 3);
-  return times == 0 ? stall_time_ : std::max(stall_time_ / (std::int64_t{2} << times), Duration(1));
+  return times == 0 ? stall_time_ : stall_time_ / (std::int64_t{2} << times);
 }
 
 Deadline ReceiveMemory::police(Instant waiting_since) {
@@ -147,7 +147,8 @@ Deadline ReceiveMemory::police(Instant waiting_since) {
   }
   const Instant now = clock_.now();
   const Duration allowed = allowed_silence(now - waiting_since);
-  const Deadline at_the_latest(now + allowed);
+  // What is allowed shrinks, and others fall silent.
+  const Deadline at_the_latest(now + std::max(stall_time_ / 16, Duration(1)));
   if (paces_.empty()) {
     return at_the_latest;
   }
