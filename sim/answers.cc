@@ -42,41 +42,44 @@ void check_produce(Workload& workload, const Question& question, const wire::Res
   model.acked(question.first, question.records, base, answer->log_end_offset.value(), forced);
 }
 
-// Whole records from `offset` on; says where the first incomplete one begins.
-std::int64_t check_records(Workload& workload, const Question& question, Bytes payload, std::int64_t end) {
+// Whole records from the question's offset on.
+void check_records(Workload& workload, const Question& question, Bytes payload, Answer& answer) {
   Model& model = workload.model;
-  std::int64_t offset = question.offset;
+  std::int64_t& offset = answer.next_offset;
+  const auto damaged = [&] {
+    model.damaged(question.partition, offset);
+    answer.met_damage = true;
+  };
   ByteReader reader(payload);
   while (reader.remaining() > 0) {
-    if (offset >= end) {
+    if (offset >= answer.end) {
       model.violate(fmt::format("partition {}: FETCH served bytes behind its high watermark {}",
-                                question.partition, end));
+                                question.partition, answer.end));
       break;
     }
     ByteReader ahead = reader;
     const auto size = ahead.read<std::int32_t>();
     const auto checksum = ahead.read<std::uint32_t>();
     if (checksum && *size <= 0) {
-      model.damaged(question.partition, offset);
+      damaged();
       break;
     }
     const auto record = checksum ? ahead.read_bytes(static_cast<std::size_t>(*size)) : std::nullopt;
     if (!record) {
       if (static_cast<std::int64_t>(payload.size()) < question.max_bytes) {
-        model.damaged(question.partition, offset);  // only maxBytes may cut a record
+        damaged();  // only maxBytes may cut a record
       }
       model.count("cut record");
       break;
     }
     if (crc32c(*record) != *checksum) {
-      model.damaged(question.partition, offset);
+      damaged();
       break;
     }
     model.fetched(question.partition, offset, *record);
     reader = ahead;
     ++offset;
   }
-  return offset;
 }
 
 // No wake-up is lost, and none comes without data.
@@ -128,7 +131,8 @@ void check_sealed(Workload& workload, const Question& question, std::size_t payl
 Answer check_fetch(Workload& workload, const Question& question, const wire::ResponseHeader& header,
                    Bytes frame) {
   Model& model = workload.model;
-  Answer result{.out_of_range = false, .next_offset = question.offset, .end = 0};
+  Answer result;
+  result.next_offset = question.offset;
   if (header.error == wire::WireError::offset_out_of_range) {
     result.out_of_range = true;
     if (question.offset <= question.ends[question.partition] && !workload.retention_was_on) {
@@ -156,7 +160,7 @@ Answer check_fetch(Workload& workload, const Question& question, const wire::Res
     model.violate("FETCH served more than maxBytes");
   }
   check_wait(workload, question, answer->payload.empty());
-  result.next_offset = check_records(workload, question, answer->payload, result.end);
+  check_records(workload, question, answer->payload, result);
   check_sealed(workload, question, answer->payload.size(), result);
   return result;
 }

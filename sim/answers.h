@@ -38,6 +38,7 @@ struct Question {
 
 struct Answer {
   bool out_of_range = false;
+  bool met_damage = false;       // of a FETCH: what follows its last sound record is none
   std::int64_t next_offset = 0;  // of a FETCH: behind the last whole record
   std::int64_t end = 0;          // of a FETCH: the high watermark
 };

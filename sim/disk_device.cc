@@ -1,5 +1,6 @@
 #include "sim/disk_device.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace booblik::sim {
@@ -204,6 +205,9 @@ void DiskDevice::apply_script(DiskOperation operation, Verdict& verdict) {
 
 DiskDevice::Verdict DiskDevice::begin(DiskOperation operation) {
   ++operations_;
+  if (record_ != nullptr) {
+    record_->push_back(operation);
+  }
   Verdict verdict;
   verdict.duration = draw_duration(operation);
   switch (operation) {
@@ -235,18 +239,30 @@ DiskDevice::Verdict DiskDevice::begin(DiskOperation operation) {
   return verdict;
 }
 
-void DiskDevice::rot(InodeNumber number) {
+void DiskDevice::rot(InodeNumber number, const std::string& path) {
+  const auto note = [this](const std::string& where, Rot what, const char* probe) {
+    probes_.hit(probe);
+    Rot& known = rotted_[where];
+    known = std::max(known, what);
+  };
   FileImage& file = files_.inode(number).file;
   if (happens(rot_, options_.rot_lost_write_odds) && file.rot_lose_write(rot_)) {
-    probes_.hit("sim.disk.rot_lost_write");
+    note(path, Rot::misplaced, "sim.disk.rot_lost_write");
   }
   if (happens(rot_, options_.rot_misdirected_odds) && file.rot_misdirect(rot_)) {
-    probes_.hit("sim.disk.rot_misdirected");
-  }
-  if (happens(rot_, options_.rot_flip_odds) && file.rot_flip(rot_)) {
-    probes_.hit("sim.disk.rot_flip");
+    note(path, Rot::misplaced, "sim.disk.rot_misdirected");
   }
   files_.recharge(number);
+  if (!happens(rot_, options_.rot_flip_odds)) {
+    return;
+  }
+  // Bits flip anywhere, not only in what is written just now.
+  const auto drawn = rot_.one_in(4) ? files_.draw_file(rot_) : std::nullopt;
+  const auto [other_path, other] = drawn.value_or(std::pair(path, number));
+  if (files_.inode(other).file.rot_flip(rot_)) {
+    note(other_path, Rot::flipped, drawn ? "sim.disk.rot_flip_elsewhere" : "sim.disk.rot_flip");
+  }
+  files_.recharge(other);
 }
 
 void DiskDevice::lose_power() {

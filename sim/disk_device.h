@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "env/random.h"
@@ -11,6 +13,14 @@
 #include "sim/scheduler.h"
 
 namespace booblik::sim {
+
+// What may be wrong with a file that rotted; each includes the ones before it.
+enum class Rot {
+  none,
+  flipped,    // bits are wrong: a checksum tells
+  misplaced,  // whole pages are from another place or time: records may be sound, and not where they should
+              // be
+};
 
 enum class DiskOperation {
   open,
@@ -51,8 +61,10 @@ class DiskDevice {
   // What happens to the next operation. Each call counts as one.
   [[nodiscard]] Verdict begin(DiskOperation operation);
 
-  // Damages a file by chance, while one of its barriers is done.
-  void rot(InodeNumber number);
+  // Damages a file by chance, while the barrier of the one at `path` is done.
+  void rot(InodeNumber number, const std::string& path);
+  // What rot has ever done, by path.
+  [[nodiscard]] const std::map<std::string, Rot>& rotted() const { return rotted_; }
 
   void lose_power();
 
@@ -61,6 +73,8 @@ class DiskDevice {
   // From now on. Guarantees and capacity are the device's own and stay.
   void set_faults(const DiskOptions& options);
   [[nodiscard]] std::uint64_t operations() const { return operations_; }
+  // Adds the kind of every operation from now on; `operations` is borrowed.
+  void record_into(std::vector<DiskOperation>* operations) { record_ = operations; }
   // The next sync of a file fails, whatever is drawn.
   void fail_next_sync() { fail_next_sync_ = true; }
   // For choices inside a faulty operation: where a write breaks off.
@@ -80,8 +94,10 @@ class DiskDevice {
   env::Random partial_;
   env::Random power_;
   env::Random rot_;
+  std::map<std::string, Rot> rotted_;
   Instant slow_until_;
   bool fail_next_sync_ = false;
+  std::vector<DiskOperation>* record_ = nullptr;
   std::uint64_t operations_ = 0;
 };
 

@@ -321,6 +321,27 @@ void FileSystem::recount() {
   }
 }
 
+std::optional<std::pair<std::string, InodeNumber>> FileSystem::draw_file(env::Random& random) const {
+  constexpr int kTries = 8;
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    const auto found = inodes_.lower_bound(kRoot + 1 + random.below(next_ - kRoot));
+    if (found == inodes_.end() || found->second.is_directory || found->second.names == 0) {
+      continue;
+    }
+    std::string path;
+    for (InodeNumber number = found->first; number != kRoot; number = at(number).parent) {
+      const auto& names = at(at(number).parent).directory.names();
+      const auto name = std::ranges::find(names, number, &DirectoryImage::Names::value_type::second);
+      if (name == names.end()) {
+        break;  // it was moved to another directory
+      }
+      path.insert(0, "/" + name->first);
+    }
+    return std::pair(std::move(path), found->first);
+  }
+  return std::nullopt;
+}
+
 std::map<std::string, PagedBytes> FileSystem::snapshot(const std::string& path) const {
   std::map<std::string, PagedBytes> files;
   const auto number = directory(path);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -69,6 +70,8 @@ class FileSystem {
   void recharge(InodeNumber number);
 
   [[nodiscard]] std::size_t inode_count() const { return inodes_.size(); }
+  // Some file that has a name, and its path; nullopt when none was found soon.
+  [[nodiscard]] std::optional<std::pair<std::string, InodeNumber>> draw_file(env::Random& random) const;
   // For oracles: a copy of everything below `path` as programs see it.
   [[nodiscard]] std::map<std::string, PagedBytes> snapshot(const std::string& path) const;
 

@@ -7,9 +7,6 @@
 
 namespace booblik::sim {
 
-Model::Model(std::size_t partitions, bool damage_is_allowed)
-    : partitions_(partitions), damage_is_allowed_(damage_is_allowed) {}
-
 void Model::violate(std::string text) {
   if (!violation_) {
     violation_ = std::move(text);
@@ -46,11 +43,35 @@ void Model::fill_payload(AttemptNumber number, MutableBytes out) {
   }
 }
 
-void Model::learn(std::size_t partition, std::int64_t offset, AttemptNumber number, const char* how) {
+// Why record `number` cannot be at `offset`; empty when it can.
+std::string Model::misplacement(std::size_t partition, std::int64_t offset, AttemptNumber number) const {
+  const Partition& here = partitions_[partition];
+  const Attempt& learned = attempts_[number];
+  const std::int64_t known = known_at(here, offset);
+  if (learned.offset >= 0 && learned.offset != offset) {
+    return fmt::format("was at offset {} before", learned.offset);
+  }
+  if (known != kUnknown && known != static_cast<std::int64_t>(number)) {
+    return fmt::format("where record {} was before", known);
+  }
+  if (known == kUnknown && offset >= here.recovered_end && learned.life != life_) {
+    return fmt::format("of life {} came back in life {}: recovery had ended the log at {}", learned.life,
+                       life_, here.recovered_end);
+  }
+  // The records of a batch are neighbours.
+  const std::int64_t before = learned.index_in_batch > 0 ? attempts_[number - 1].offset : -1;
+  if (before >= 0 && before != offset - 1) {
+    return fmt::format("is not behind its batch's record at offset {}", before);
+  }
+  return {};
+}
+
+void Model::learn(std::size_t partition, std::int64_t offset, AttemptNumber number, How how) {
   Partition& here = partitions_[partition];
   Attempt& learned = attempts_[number];
   const auto name = [&] {
-    return fmt::format("partition {} offset {} ({}): record {}", partition, offset, how, number);
+    return fmt::format("partition {} offset {} ({}): record {}", partition, offset,
+                       how == How::acked ? "acked" : "fetched", number);
   };
   if (learned.partition != partition) {
     return violate(fmt::format("{} was sent to partition {}", name(), learned.partition));
@@ -58,8 +79,14 @@ void Model::learn(std::size_t partition, std::int64_t offset, AttemptNumber numb
   if (learned.refused) {
     return violate(fmt::format("{} was refused", name()));
   }
-  if (learned.offset >= 0 && learned.offset != offset) {
-    return violate(fmt::format("{} was at offset {} before", name(), learned.offset));
+  if (how == How::fetched && known_at(here, offset) == kUnknown && rot(partition, offset) == Rot::misplaced) {
+    return count("record that may be misplaced");
+  }
+  if (const std::string problem = misplacement(partition, offset, number); !problem.empty()) {
+    if (rot(partition, offset) == Rot::misplaced) {
+      return count("misplaced record");  // a record does not say its offset, so nobody can notice
+    }
+    return violate(fmt::format("{} {}", name(), problem));
   }
   if (static_cast<std::size_t>(offset) >= here.content.size()) {
     here.content.resize(static_cast<std::size_t>(offset) + 1, kUnknown);
@@ -67,13 +94,6 @@ void Model::learn(std::size_t partition, std::int64_t offset, AttemptNumber numb
     here.vouched.resize(here.content.size(), false);
   }
   std::int64_t& known = here.content[static_cast<std::size_t>(offset)];
-  if (known != kUnknown && known != static_cast<std::int64_t>(number)) {
-    return violate(fmt::format("{} where record {} was before", name(), known));
-  }
-  if (known == kUnknown && offset >= here.recovered_end && learned.life != life_) {
-    return violate(fmt::format("{} of life {} came back in life {}: recovery had ended the log at {}", name(),
-                               learned.life, life_, here.recovered_end));
-  }
   if (known == kUnknown) {
     here.since[static_cast<std::size_t>(offset)] = now_;
   }
@@ -83,13 +103,6 @@ void Model::learn(std::size_t partition, std::int64_t offset, AttemptNumber numb
   }
   learned.offset = offset;
   here.end = std::max(here.end, offset + 1);
-  // The records of a batch are neighbours.
-  if (learned.index_in_batch > 0) {
-    const Attempt& before = attempts_[number - 1];
-    if (before.offset >= 0 && before.offset != offset - 1) {
-      violate(fmt::format("{} is not behind its batch's record at offset {}", name(), before.offset));
-    }
-  }
 }
 
 void Model::acked(AttemptNumber first, std::int64_t records, std::int64_t base, std::int64_t end,
@@ -100,7 +113,7 @@ void Model::acked(AttemptNumber first, std::int64_t records, std::int64_t base, 
     return violate(fmt::format("PRODUCE of {} records answered base {} end {}", records, base, end));
   }
   for (std::int64_t index = 0; index < records; ++index) {
-    learn(partition, base + index, first + static_cast<AttemptNumber>(index), "acked");
+    learn(partition, base + index, first + static_cast<AttemptNumber>(index), How::acked);
   }
   Partition& here = partitions_[partition];
   here.end = std::max(here.end, end);
@@ -125,7 +138,7 @@ void Model::unreadable(std::size_t partition, std::int64_t offset) {
   const Partition& here = partitions_[partition];
   count("hole");
   const auto index = static_cast<std::size_t>(offset);
-  if (damage_is_allowed_) {
+  if (may_have_rotted(partition, offset)) {
     return;
   }
   if (!holes_can_be_ || (index < here.content.size() && here.content[index] != kUnknown)) {
@@ -145,13 +158,13 @@ void Model::acked_by_the_dead(AttemptNumber first, std::int64_t records, std::in
     }
     told.offset = base + index;
   }
-  if (!forced) {
+  const bool recovered_since = here.recovered_life > attempts_[first].life;
+  if (!forced || (recovered_since && here.may_be_cut_by_rot)) {
     return;
   }
   here.durable = std::max(here.durable, base + records);
   here.end = std::max(here.end, here.durable);
-  if (here.recovered_life > attempts_[first].life && here.recovered_end < base + records &&
-      !damage_is_allowed_) {
+  if (recovered_since && here.recovered_end < base + records) {
     violate(fmt::format("partition {}: records up to {} were FORCED, recovery ended the log at {}",
                         attempts_[first].partition, base + records, here.recovered_end));
   }
@@ -170,10 +183,8 @@ void Model::check_whole(std::size_t partition) {
   const Partition& here = partitions_[partition];
   std::map<std::uint64_t, std::int64_t> last_by_connection;
   for (std::int64_t offset = here.start; offset < here.end; ++offset) {
-    const std::int64_t number = offset < static_cast<std::int64_t>(here.content.size())
-                                    ? here.content[static_cast<std::size_t>(offset)]
-                                    : kUnknown;
-    if (number == kUnknown && (holes_can_be_ || damage_is_allowed_)) {
+    const std::int64_t number = known_at(here, offset);
+    if (number == kUnknown && (holes_can_be_ || may_have_rotted(partition, offset))) {
       continue;
     }
     if (number == kUnknown) {
@@ -206,13 +217,14 @@ void Model::fetched(std::size_t partition, std::int64_t offset, Bytes payload) {
     return violate(fmt::format("partition {} offset {}: record {} has other bytes than were sent", partition,
                                offset, number));
   }
-  learn(partition, offset, number, "fetched");
+  learn(partition, offset, number, How::fetched);
 }
 
 void Model::damaged(std::size_t partition, std::int64_t offset) {
   count("damaged record");
   // After a sync that lost pages, what was not durable may turn bad under a running broker.
-  if (!damage_is_allowed_ && !(lossy_cache_ && offset >= partitions_[partition].durable)) {
+  const bool lost_by_cache = lossy_cache_ && offset >= partitions_[partition].durable;
+  if (!lost_by_cache && !may_have_rotted(partition, offset)) {
     violate(fmt::format("partition {} offset {}: bytes that are no sound record", partition, offset));
   }
 }
@@ -237,7 +249,8 @@ void Model::told_start(std::size_t partition, std::int64_t start) {
 void Model::recovered(std::size_t partition, std::int64_t start, std::int64_t end) {
   Partition& here = partitions_[partition];
   count("recovered partition");
-  if (end < here.end && !damage_is_allowed_) {
+  here.may_be_cut_by_rot = may_have_rotted(partition, end) || may_have_rotted(partition, end - 1);
+  if (end < here.end && !here.may_be_cut_by_rot) {
     violate(fmt::format("partition {}: recovery ended the log at {}, but {} must have survived", partition,
                         end, here.end));
   }
@@ -246,7 +259,7 @@ void Model::recovered(std::size_t partition, std::int64_t start, std::int64_t en
   }
   here.start = start;
   here.end = end;
-  here.durable = std::max(here.durable, end);
+  here.durable = end;
   here.recovered_end = end;
   here.recovered_life = life_;
   forget_from(here, end);

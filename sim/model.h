@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/time.h"
+#include "sim/disk_device.h"
 #include "wire/protocol.h"
 
 namespace booblik::sim {
@@ -33,7 +35,10 @@ struct Attempt {
 
 class Model {
  public:
-  Model(std::size_t partitions, bool damage_is_allowed);
+  explicit Model(std::size_t partitions) : partitions_(partitions) {}
+  // Asked when something is wrong with the record at `offset`: what the disk may have done to it.
+  using AskRot = std::function<Rot(std::size_t partition, std::int64_t offset)>;
+  void ask_about_rot(AskRot ask) { rot_ = std::move(ask); }
 
   // --- what is sent ---
   // The first number; the batch's records have consecutive ones.
@@ -83,6 +88,9 @@ class Model {
   [[nodiscard]] std::optional<Instant> known_since(std::size_t partition, std::int64_t offset) const;
   // Nothing could be read at `offset`, though nothing fails any more.
   void unreadable(std::size_t partition, std::int64_t offset);
+  [[nodiscard]] bool may_have_rotted(std::size_t partition, std::int64_t offset) const {
+    return rot(partition, offset) != Rot::none;
+  }
   // After everything was read: nothing is missing between the start and the end, and each connection's
   // records lie in the order in which they were sent.
   void check_whole(std::size_t partition);
@@ -104,6 +112,7 @@ class Model {
 
  private:
   static constexpr std::int64_t kUnknown = -1;
+  enum class How { acked, fetched };
 
   struct Partition {
     std::int64_t start = 0;          // the log start that was told last
@@ -111,6 +120,7 @@ class Model {
     std::int64_t durable = 0;        // the end can never be below it
     std::int64_t recovered_end = 0;  // of the life that recovered last
     std::uint32_t recovered_life = 0;
+    bool may_be_cut_by_rot = false;     // it ended the log where rot may have been
     std::vector<std::int64_t> content;  // attempt by offset, or kUnknown
     std::vector<Instant> since;         // when it was learned
     // Records that survive everything. One that is not vouched for may be lost with the power although later
@@ -119,7 +129,17 @@ class Model {
     std::size_t all_vouched_below = 0;
   };
 
-  void learn(std::size_t partition, std::int64_t offset, AttemptNumber number, const char* how);
+  [[nodiscard]] Rot rot(std::size_t partition, std::int64_t offset) const {
+    return rot_ ? rot_(partition, offset) : Rot::none;
+  }
+  void learn(std::size_t partition, std::int64_t offset, AttemptNumber number, How how);
+  [[nodiscard]] static std::int64_t known_at(const Partition& partition, std::int64_t offset) {
+    return offset < static_cast<std::int64_t>(partition.content.size())
+               ? partition.content[static_cast<std::size_t>(offset)]
+               : kUnknown;
+  }
+  [[nodiscard]] std::string misplacement(std::size_t partition, std::int64_t offset,
+                                         AttemptNumber number) const;
   void forget_from(Partition& partition, std::int64_t offset);
   static void vouch_below(Partition& partition, std::int64_t offset);
 
@@ -130,7 +150,7 @@ class Model {
   Instant now_;
   bool lossy_cache_ = false;
   bool holes_can_be_ = false;
-  bool damage_is_allowed_;
+  AskRot rot_;
   std::map<std::string, std::uint64_t> checks_;
   std::optional<std::string> violation_;
 };

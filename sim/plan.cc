@@ -102,6 +102,16 @@ void draw_limits(Plan& plan, env::Random random, bool faulty) {
   plan.handles_max = maybe(random, faulty, 5, 6);
 }
 
+// At least one kind; a rotten device may lose its power, too.
+void draw_rot(Plan& plan, env::Random random) {
+  plan.rot_flip_odds = maybe(random, true, 1, 6);
+  plan.rot_lost_write_odds = maybe(random, true, 2, 7);
+  plan.rot_misdirected_odds = maybe(random, true, 2, 7);
+  if (!plan.rots()) {
+    plan.rot_flip_odds = log_uniform(random, 1, 6);
+  }
+}
+
 }  // namespace
 
 std::optional<Mode> mode_of(std::string_view name) {
@@ -117,7 +127,7 @@ const char* to_text(Mode mode) {
 Plan draw_plan(std::uint64_t seed, Mode mode) {
   env::Random which = random_stream(seed, "plan classes");
   const bool calm = mode == Mode::calm || (mode == Mode::any && which.one_in(10));
-  const bool crashes = !calm && mode != Mode::network && mode != Mode::rot;
+  const bool crashes = !calm && mode != Mode::network && (mode != Mode::rot || which.one_in(2));
   const bool disk = !calm && mode != Mode::network && mode != Mode::rot;
   const bool network = !calm && mode != Mode::rot && (mode == Mode::network || which.one_in(2));
   Plan plan;
@@ -132,7 +142,7 @@ Plan draw_plan(std::uint64_t seed, Mode mode) {
   plan.wall_jump_millis = maybe(rest, !calm, 4, 22);
   plan.drift_per_million = maybe(rest, !calm, 4, 16);
   if (mode == Mode::rot) {
-    plan.rot_flip_odds = log_uniform(rest, 1, 6);
+    draw_rot(plan, random_stream(seed, "plan rot"));
   }
   if (calm) {
     plan.misbehaviour_odds = 0;
@@ -203,6 +213,8 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"too_many_files_odds", &too_many_files_odds},
           {"handles_max", &handles_max},
           {"rot_flip_odds", &rot_flip_odds},
+          {"rot_lost_write_odds", &rot_lost_write_odds},
+          {"rot_misdirected_odds", &rot_misdirected_odds},
           {"short_send_odds", &short_send_odds},
           {"short_receive_odds", &short_receive_odds},
           {"one_byte_odds", &one_byte_odds},

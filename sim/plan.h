@@ -78,6 +78,8 @@ struct Plan {
   std::int64_t too_many_files_odds = 0;
   std::int64_t handles_max = 0;  // 0: no limit
   std::int64_t rot_flip_odds = 0;
+  std::int64_t rot_lost_write_odds = 0;
+  std::int64_t rot_misdirected_odds = 0;
   std::int64_t short_send_odds = 0;
   std::int64_t short_receive_odds = 0;
   std::int64_t one_byte_odds = 0;
@@ -104,6 +106,9 @@ struct Plan {
   [[nodiscard]] SchedulerOptions scheduler() const;
   [[nodiscard]] ClockOptions clock() const;
   [[nodiscard]] broker::Options broker() const;
+  [[nodiscard]] bool rots() const {
+    return rot_flip_odds != 0 || rot_lost_write_odds != 0 || rot_misdirected_odds != 0;
+  }
   // The largest payload that fits every segment of the run.
   [[nodiscard]] std::int64_t payload_bytes_max() const;
 };

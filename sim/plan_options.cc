@@ -41,6 +41,8 @@ DiskOptions Plan::disk() const {
     disk.handles_max = handles_max;
   }
   disk.rot_flip_odds = odds(rot_flip_odds);
+  disk.rot_lost_write_odds = odds(rot_lost_write_odds);
+  disk.rot_misdirected_odds = odds(rot_misdirected_odds);
   return disk;
 }
 

@@ -10,6 +10,7 @@
 #include "sim/client.h"
 #include "sim/final_check.h"
 #include "sim/planted_fault.h"
+#include "sim/rot_oracle.h"
 #include "sim/supervisor.h"
 
 namespace booblik::sim {
@@ -32,10 +33,13 @@ class Run {
                 .history = watch.history},
                watch.sink),
         machine_(world_.add_machine("machine", plan.disk(), plan.clock())),
-        model_(static_cast<std::size_t>(plan.topics * plan.partitions), plan.rot_flip_odds != 0),
-        workload_{.world = world_, .model = model_, .plan = plan_},
+        model_(static_cast<std::size_t>(plan.topics * plan.partitions)),
+        workload_{.world = world_, .machine = machine_, .model = model_, .plan = plan_},
         supervisor_(workload_, plan_, machine_, seed),
         clients_running_(world_.scheduler()) {
+    if (plan_.rots()) {
+      model_.ask_about_rot(make_rot_oracle(workload_));
+    }
     make_clients(seed);
   }
 
@@ -87,6 +91,7 @@ class Run {
 
   // The faults stop; from here on everything has to work.
   void finish() {
+    load_checks_ = model_.checks();
     DiskOptions calm;
     calm.power_loss = machine_.disk.options().power_loss;
     machine_.disk.set_faults(calm);
@@ -130,10 +135,22 @@ class Run {
       for (const std::string& line : world_.describe()) {
         result.reason += "\n  " + line;
       }
-    } else if (result.checks["final record"] == 0 || result.checks["acked batch"] == 0) {
+    } else if (const char* missing = not_compared(); missing != nullptr) {
       result.verdict = Verdict::vacuous;
+      result.reason = std::string("nothing was compared by: ") + missing;
     }
     return result;
+  }
+
+  // A check that a run must have made, under load or at its end, and this one did not; null when there is
+  // none.
+  const char* not_compared() {
+    for (const char* check : {"acked batch", "fetched record", "told end", "recovered partition"}) {
+      if (load_checks_[check] == 0) {
+        return check;
+      }
+    }
+    return model_.checks().contains("final record") ? nullptr : "final record";
   }
 
   Plan plan_;
@@ -143,6 +160,7 @@ class Run {
   Workload workload_;
   Supervisor supervisor_;
   env::WaitGroup clients_running_;
+  std::map<std::string, std::uint64_t> load_checks_;  // before the faults stopped
   std::vector<std::unique_ptr<Client>> clients_;
   bool finished_ = false;
   std::string unfinished_;

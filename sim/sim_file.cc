@@ -143,7 +143,7 @@ Result<void> SimFile::do_sync_data() {
     const HeapScope world(nullptr);
     DiskDevice& device = disk_.device();
     if (!verdict.error) {
-      device.rot(number_);
+      device.rot(number_, path_);
     }
     if (!verdict.error || verdict.sync_failure == SyncFailure::durable_anyway) {
       inode().file.persist(mark);

@@ -44,7 +44,6 @@ void Supervisor::note_recovery() {
   }
 }
 
-// The process has ended by itself: in good order, or because the disk let it down.
 void Supervisor::note_own_end() {
   if (end_noted_) {
     return;
@@ -67,6 +66,8 @@ void Supervisor::note_own_end() {
                       : !leaks.memory.empty() ? leaks.memory.front()
                                               : ""));
     }
+  } else if (workload_.world.state(life.process) == ProcessEnd::power_lost) {
+    workload_.model.power_lost();
   } else {
     workload_.model.killed();
   }

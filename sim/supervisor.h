@@ -27,6 +27,11 @@ class Supervisor {
   // Starts a broker and waits until it has recovered; false when it does not within `within`. Parks.
   [[nodiscard]] bool start_and_wait(Duration within);
 
+  [[nodiscard]] bool running() const;
+  // Tells the model of a life that has ended by itself: in good order, by a failure, or by a crash that was
+  // scripted. Nothing when that is known.
+  void note_own_end();
+
   // The error of the last life, for people.
   [[nodiscard]] const std::string& last_error() const { return lives_.back()->error; }
   [[nodiscard]] std::size_t lives() const { return lives_.size(); }
@@ -34,11 +39,9 @@ class Supervisor {
 
  private:
   void start();
-  [[nodiscard]] bool running() const;
   // Waits until the process ends or `deadline`.
   void watch(Deadline deadline);
   void note_recovery();
-  void note_own_end();
   void check_lock();
   void fill_disk_for_a_while();
 

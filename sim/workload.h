@@ -12,6 +12,7 @@ namespace booblik::sim {
 
 struct Workload {
   World& world;
+  Machine& machine;  // the broker's
   Model& model;
   const Plan& plan;
   std::uint16_t port = 9092;
