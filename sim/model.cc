@@ -159,7 +159,7 @@ void Model::acked_by_the_dead(AttemptNumber first, std::int64_t records, std::in
     told.offset = base + index;
   }
   const bool recovered_since = here.recovered_life > attempts_[first].life;
-  if (!forced || (recovered_since && here.may_be_cut_by_rot)) {
+  if (!forced || here.life_cut_by_rot > attempts_[first].life) {
     return;
   }
   here.durable = std::max(here.durable, base + records);
@@ -249,8 +249,9 @@ void Model::told_start(std::size_t partition, std::int64_t start) {
 void Model::recovered(std::size_t partition, std::int64_t start, std::int64_t end) {
   Partition& here = partitions_[partition];
   count("recovered partition");
-  here.may_be_cut_by_rot = may_have_rotted(partition, end) || may_have_rotted(partition, end - 1);
-  if (end < here.end && !here.may_be_cut_by_rot) {
+  const bool may_be_cut_by_rot = may_have_rotted(partition, end) || may_have_rotted(partition, end - 1);
+  here.life_cut_by_rot = may_be_cut_by_rot ? life_ : here.life_cut_by_rot;
+  if (end < here.end && !may_be_cut_by_rot) {
     violate(fmt::format("partition {}: recovery ended the log at {}, but {} must have survived", partition,
                         end, here.end));
   }

@@ -120,7 +120,7 @@ class Model {
     std::int64_t durable = 0;        // the end can never be below it
     std::int64_t recovered_end = 0;  // of the life that recovered last
     std::uint32_t recovered_life = 0;
-    bool may_be_cut_by_rot = false;     // it ended the log where rot may have been
+    std::uint32_t life_cut_by_rot = 0;  // the last whose recovery ended the log where rot may have been
     std::vector<std::int64_t> content;  // attempt by offset, or kUnknown
     std::vector<Instant> since;         // when it was learned
     // Records that survive everything. One that is not vouched for may be lost with the power although later
