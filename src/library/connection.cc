@@ -87,7 +87,7 @@ Failure bad_answer(std::string_view what, const char* reason) {
   return result;
 }
 
-Outcome<ProduceAnswer> read_produce(const Pipeline::Answer& answer, bool answered) {
+Outcome<ProduceAnswer> read_produce(const Pipeline::Answer& answer, bool answered, std::size_t records) {
   if (auto failure = failure_of(answer, "PRODUCE")) {
     return *failure;
   }
@@ -97,6 +97,10 @@ Outcome<ProduceAnswer> read_produce(const Pipeline::Answer& answer, bool answere
   const auto decoded = wire::decode_produce_response(answer.frame);
   if (!decoded) {
     return bad_answer("PRODUCE", decoded.error().reason);
+  }
+  if (decoded->base_offset < Offset(0) ||
+      decoded->log_end_offset - decoded->base_offset < static_cast<std::int64_t>(records)) {
+    return bad_answer("PRODUCE", "the offsets have no room for the records");
   }
   return ProduceAnswer{decoded->base_offset.value(), decoded->log_end_offset.value()};
 }
@@ -112,11 +116,17 @@ Outcome<FetchAnswer> read_fetch(const Pipeline::Answer& answer, std::int64_t off
   if (decoded->payload.size() > static_cast<std::size_t>(max_bytes)) {
     return bad_answer("FETCH", "more bytes came than were asked for");
   }
+  if (decoded->payload.empty() && decoded->high_watermark > Offset(offset)) {
+    return bad_answer("FETCH", "nothing came although there are records");
+  }
   FetchAnswer result;
   result.high_watermark = decoded->high_watermark.value();
   result.payload = as_text(decoded->payload);
   std::vector<client::Record> records;
   const client::SplitEnd end = client::split_records(decoded->payload, Offset(offset), records);
+  if (decoded->high_watermark < end.next) {
+    return bad_answer("FETCH", "there are records behind the high watermark");
+  }
   for (const client::Record& record : records) {
     result.records.emplace_back(as_text(record.value));
   }
@@ -189,9 +199,8 @@ void Connection::produce(const ProduceRequest& request, std::function<void(Outco
                        static_cast<wire::AckPolicy>(request.acks), payloads);
   const bool answered = request.acks != Acks::none;
   pipeline_->submit(std::move(frame), answered, Duration(0),
-                    [done = std::move(done), answered](const Pipeline::Answer& answer) {
-                      done(read_produce(answer, answered));
-                    });
+                    [done = std::move(done), answered, records = payloads.size()](
+                        const Pipeline::Answer& answer) { done(read_produce(answer, answered, records)); });
 }
 
 void Connection::fetch(const FetchRequest& request, std::function<void(Outcome<FetchAnswer>)> done) {
