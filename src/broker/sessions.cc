@@ -35,6 +35,8 @@ void Sessions::accept_from(env::Listener& listener) {
       continue;
     }
     start(std::move(*accepted));
+    // A backlog of hundreds is taken one by one, between the turns of those who are served.
+    context_.scheduler.yield();
   }
 }
 
