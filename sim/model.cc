@@ -36,10 +36,29 @@ void Model::refuse(AttemptNumber first, std::int64_t records) {
   }
 }
 
+namespace {
+
+// Differs from byte to byte and from record to record.
+std::byte payload_byte(AttemptNumber number, std::size_t index) {
+  return static_cast<std::byte>((number * 31 + index * 7) & 0xFFU);
+}
+
+// Every fetched byte comes here, so there is no way out of the loop but its end: the compiler makes vectors
+// of it.
+bool is_payload_of(AttemptNumber number, Bytes payload) {
+  std::byte difference{0};
+  for (std::size_t index = sizeof number; index < payload.size(); ++index) {
+    difference |= payload[index] ^ payload_byte(number, index);
+  }
+  return difference == std::byte{0};
+}
+
+}  // namespace
+
 void Model::fill_payload(AttemptNumber number, MutableBytes out) {
   store_big_endian(out.data(), number);
   for (std::size_t index = sizeof number; index < out.size(); ++index) {
-    out[index] = static_cast<std::byte>((number * 31 + index * 7) & 0xFFU);
+    out[index] = payload_byte(number, index);
   }
 }
 
@@ -204,7 +223,6 @@ void Model::check_whole(std::size_t partition) {
 
 void Model::fetched(std::size_t partition, std::int64_t offset, Bytes payload) {
   count("fetched record");
-  std::vector<std::byte> expected(payload.size());
   const AttemptNumber number =
       payload.size() >= kPayloadBytesMin ? load_big_endian<AttemptNumber>(payload.data()) : attempts_.size();
   if (number >= attempts_.size() ||
@@ -212,8 +230,7 @@ void Model::fetched(std::size_t partition, std::int64_t offset, Bytes payload) {
     return violate(fmt::format("partition {} offset {}: a record of {} bytes that nobody sent", partition,
                                offset, payload.size()));
   }
-  fill_payload(number, expected);
-  if (!std::ranges::equal(payload, expected)) {
+  if (!is_payload_of(number, payload)) {
     return violate(fmt::format("partition {} offset {}: record {} has other bytes than were sent", partition,
                                offset, number));
   }

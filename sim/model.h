@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -22,6 +23,8 @@ namespace booblik::sim {
 
 using AttemptNumber = std::uint64_t;
 inline constexpr std::int64_t kPayloadBytesMin = 8;  // the attempt's number
+
+using CheckCounts = std::map<std::string, std::uint64_t, std::less<>>;
 
 struct Attempt {
   std::size_t partition = 0;
@@ -104,11 +107,14 @@ class Model {
   [[nodiscard]] std::uint64_t attempts() const { return attempts_.size(); }
 
   // Comparisons that really compared something, by oracle.
-  [[nodiscard]] const std::map<std::string, std::uint64_t>& checks() const { return checks_; }
+  [[nodiscard]] const CheckCounts& checks() const { return checks_; }
   // The first thing that must not be.
   [[nodiscard]] const std::optional<std::string>& violation() const { return violation_; }
   void violate(std::string text);
-  void count(const char* check) { ++checks_[check]; }
+  void count(std::string_view check) {
+    const auto found = checks_.find(check);
+    ++(found == checks_.end() ? checks_.emplace(check, 0).first : found)->second;
+  }
 
  private:
   static constexpr std::int64_t kUnknown = -1;
@@ -151,7 +157,7 @@ class Model {
   bool lossy_cache_ = false;
   bool holes_can_be_ = false;
   AskRot rot_;
-  std::map<std::string, std::uint64_t> checks_;
+  CheckCounts checks_;
   std::optional<std::string> violation_;
 };
 

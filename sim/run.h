@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 
 #include "env/fiber/stack_pool.h"
 #include "sim/fingerprint.h"
+#include "sim/model.h"
 #include "sim/plan.h"
 #include "sim/probes.h"
 #include "sim/trace.h"
@@ -26,7 +26,7 @@ struct RunResult {
   Duration virtual_time{0};
   std::size_t lives = 0;
   std::uint64_t records = 0;
-  std::map<std::string, std::uint64_t> checks;
+  CheckCounts checks;
   ProbeCounts::Counts probes;
 };
 

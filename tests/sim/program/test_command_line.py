@@ -1,5 +1,6 @@
 """The arguments of booblik-sim, and what it prints when all goes well."""
 
+import pathlib
 import re
 import unittest
 
@@ -66,6 +67,18 @@ class WrongUsage(unittest.TestCase):
         self.assertEqual(ran.code, 0)
         for flag in ("--seed", "--seeds", "--minutes", "--jobs", "--set", "--mode", "--trace", "--shrink", "--check-determinism"):
             self.assertIn(flag, ran.out)
+
+
+class Page(unittest.TestCase):
+    def test_names_every_flag_and_no_other(self):
+        page = (pathlib.Path(__file__).resolve().parents[3] / "docs/simulation.md").read_text(encoding="utf-8")
+        flags = set(re.findall(r"--[a-z][a-z-]+", run("--help").out)) - {"--help"}
+        # Of other programs.
+        named = set(re.findall(r"--[a-z][a-z-]+", page)) - {"--args", "--help"}
+        self.assertEqual(flags - named, set(), "flags that the page does not name")
+        known = run("--help").out + "".join(path.read_text(encoding="utf-8") for path in
+                                            pathlib.Path(__file__).resolve().parents[3].glob("sim/**/*.py"))
+        self.assertEqual({flag for flag in named if flag not in known}, set(), "flags that nobody has")
 
 
 class OneSeed(unittest.TestCase):
