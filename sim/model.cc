@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace booblik::sim {
@@ -110,7 +111,7 @@ void Model::learn(std::size_t partition, std::int64_t offset, AttemptNumber numb
   if (static_cast<std::size_t>(offset) >= here.content.size()) {
     here.content.resize(static_cast<std::size_t>(offset) + 1, kUnknown);
     here.since.resize(here.content.size());
-    here.vouched.resize(here.content.size(), false);
+    here.vouched.resize(here.content.size(), 0);
   }
   std::int64_t& known = here.content[static_cast<std::size_t>(offset)];
   if (known == kUnknown) {
@@ -118,7 +119,7 @@ void Model::learn(std::size_t partition, std::int64_t offset, AttemptNumber numb
   }
   known = static_cast<std::int64_t>(number);
   if (offset < here.recovered_end) {
-    here.vouched[static_cast<std::size_t>(offset)] = true;  // recovery vouches for all that it finds
+    here.vouched[static_cast<std::size_t>(offset)] = 1;  // recovery vouches for all that it finds
   }
   learned.offset = offset;
   here.end = std::max(here.end, offset + 1);
@@ -145,11 +146,13 @@ void Model::acked(AttemptNumber first, std::int64_t records, std::int64_t base, 
 // A barrier covers all that was written before it.
 void Model::vouch_below(Partition& partition, std::int64_t offset) {
   const auto end = std::min(static_cast<std::size_t>(offset), partition.content.size());
+  const std::span<const std::int64_t> content(partition.content);
+  const std::span<std::uint8_t> vouched(partition.vouched);
   for (std::size_t index = partition.all_vouched_below; index < end; ++index) {
-    partition.vouched[index] = partition.vouched[index] || partition.content[index] != kUnknown;
-    if (partition.vouched[index] && index == partition.all_vouched_below) {
-      ++partition.all_vouched_below;
-    }
+    vouched[index] = content[index] != kUnknown ? std::uint8_t{1} : vouched[index];
+  }
+  while (partition.all_vouched_below < end && partition.vouched[partition.all_vouched_below] != 0) {
+    ++partition.all_vouched_below;
   }
 }
 
@@ -296,7 +299,7 @@ void Model::power_lost() {
   for (Partition& partition : partitions_) {
     forget_from(partition, partition.durable);
     for (std::size_t index = 0; index < partition.content.size(); ++index) {
-      if (!partition.vouched[index]) {
+      if (partition.vouched[index] == 0) {
         partition.content[index] = kUnknown;
       }
     }

@@ -131,7 +131,7 @@ class Model {
     std::vector<Instant> since;         // when it was learned
     // Records that survive everything. One that is not vouched for may be lost with the power although later
     // ones are there still: the log then has a hole for ever (docs/architecture.md, Recovery).
-    std::vector<bool> vouched;
+    std::vector<std::uint8_t> vouched;  // 0 or 1: bits would make the loop over them slow
     std::size_t all_vouched_below = 0;
   };
 
