@@ -160,7 +160,7 @@ class Run {
   Workload workload_;
   Supervisor supervisor_;
   env::WaitGroup clients_running_;
-  std::map<std::string, std::uint64_t> load_checks_;  // before the faults stopped
+  CheckCounts load_checks_;  // before the faults stopped
   std::vector<std::unique_ptr<Client>> clients_;
   bool finished_ = false;
   std::string unfinished_;
