@@ -89,7 +89,7 @@ class BOOBLIK_API Connection {
 };
 
 // Which partition a key belongs to: FNV-1a, 32 bit, over the key's bytes, then an unsigned remainder. Every
-// client of every language agrees on it. partition_count > 0.
+// client of every language agrees on it. -1 when partition_count is not above 0.
 [[nodiscard]] BOOBLIK_API std::int32_t partition_for_key(std::string_view key,
                                                          std::int32_t partition_count) noexcept;
 

@@ -90,7 +90,8 @@ class BOOBLIK_API Consumer {
   // What is there at the position; an empty batch means caught up. One round trip.
   [[nodiscard]] Outcome<RecordBatch> poll();
 
-  // Waits at the broker until there are records; an empty batch when `timeout` has passed.
+  // Waits at the broker until there are records; an empty batch when `timeout` has passed, also because the
+  // broker is away (then up to connect_timeout later).
   [[nodiscard]] Outcome<RecordBatch> follow(std::chrono::milliseconds timeout);
   // As long as it takes.
   [[nodiscard]] Outcome<RecordBatch> follow();

@@ -257,7 +257,7 @@ Outcome<std::vector<TopicInfo>> Connection::metadata(const std::vector<std::stri
 }
 
 std::int32_t partition_for_key(std::string_view key, std::int32_t partition_count) noexcept {
-  return client::partition_for_key(as_bytes(key), partition_count).value();
+  return partition_count > 0 ? client::partition_for_key(as_bytes(key), partition_count).value() : -1;
 }
 
 }  // namespace booblik

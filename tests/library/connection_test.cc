@@ -169,6 +169,7 @@ TEST(Connection, CarriesEachKindOfRequest) {
 }
 
 TEST(Partitioner, AgreesWithTheVectors) {
+  EXPECT_EQ(partition_for_key("a", 0), -1);
   EXPECT_EQ(partition_for_key("", 64), static_cast<std::int32_t>(0x811C9DC5U % 64));
   EXPECT_EQ(partition_for_key("a", 1'000), static_cast<std::int32_t>(0xE40C292CU % 1'000));
 }
