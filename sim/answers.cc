@@ -10,7 +10,9 @@ namespace booblik::sim {
 namespace {
 
 // A held FETCH that nothing disturbs is answered so long after the data came, at the latest.
-constexpr Duration kWakeUp = std::chrono::seconds(2);
+constexpr Duration kWakeUp = std::chrono::milliseconds(500);
+// So much memory for requests that nobody waits for it.
+constexpr std::int64_t kMemoryEnough = std::int64_t{1} << 19;
 // Rounding of timers, and the way of the answer.
 constexpr Duration kTimerSlack = std::chrono::milliseconds(1);
 // More fetches than a run's clients can hold at a time.
@@ -38,6 +40,14 @@ void check_produce(Workload& workload, const Question& question, const wire::Res
   if (base < question.ends[question.partition]) {
     model.violate(fmt::format("partition {}: PRODUCE got base offset {}, below the end {} known before",
                               question.partition, base, question.ends[question.partition]));
+  }
+  if (workload.undisturbed() && workload.plan.request_memory_bytes >= kMemoryEnough) {
+    model.count("ack in time");
+    if (workload.now() - question.in_turn > kWakeUp) {
+      model.violate(fmt::format(
+          "PRODUCE was acked {} ms after its turn had come",
+          std::chrono::duration_cast<std::chrono::milliseconds>(workload.now() - question.in_turn).count()));
+    }
   }
   model.acked(question.first, question.records, base, answer->log_end_offset.value(), forced);
 }
@@ -97,7 +107,13 @@ void check_wait(Workload& workload, const Question& question, bool empty) {
                                 question.wait_millis));
     }
   }
-  if (question.min_bytes > 1 || !workload.undisturbed()) {
+  if (!workload.undisturbed()) {
+    return;
+  }
+  if (workload.now() - question.in_turn > wait + kWakeUp) {
+    model.violate(fmt::format("a FETCH that may wait {} ms was held longer", question.wait_millis));
+  }
+  if (question.min_bytes > 1) {
     return;
   }
   if (const auto since = model.known_since(question.partition, question.offset)) {

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::int64_t kRestartMillisMax = 1'000;
 constexpr std::int64_t kRecoveryCrashMicrosMax = 5'000;
+constexpr Duration kStopsWithin = std::chrono::seconds(3);
 constexpr Duration kWatchStep = std::chrono::milliseconds(5);
 
 }  // namespace
@@ -105,9 +106,11 @@ void Supervisor::end_life(How how) {
   if (how == How::stop) {
     if (life.opened) {
       workload_.stop_requested = true;
+      const Instant asked = workload_.now();
       request_stop(workload_.world, life);
       watch(Deadline(workload_.now() + life.options.shutdown_timeout + std::chrono::seconds(60)));
       if (!running()) {
+        check_stop_time(workload_.now() - asked);
         return;
       }
       workload_.model.violate("a broker that was told to stop did not end");
@@ -123,6 +126,18 @@ void Supervisor::end_life(How how) {
     workload_.model.power_lost();
   }
   workload_.model.life_ends();
+}
+
+// Held FETCHes are let go, and nobody waits for peers that take their answers.
+void Supervisor::check_stop_time(Duration took) {
+  if (!workload_.nothing_fails() || plan_.misbehaviour_odds != 0) {
+    return;
+  }
+  workload_.model.count("stop in time");
+  if (took > kStopsWithin) {
+    workload_.model.violate(fmt::format("a broker took {} ms to stop, though nothing failed",
+                                        std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
+  }
 }
 
 // Nobody else can take the data directory of a broker that serves.

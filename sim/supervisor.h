@@ -43,6 +43,7 @@ class Supervisor {
   void watch(Deadline deadline);
   void note_recovery();
   void check_lock();
+  void check_stop_time(Duration took);
   void fill_disk_for_a_while();
 
   Workload& workload_;

@@ -30,8 +30,10 @@ struct Workload {
   }
   [[nodiscard]] bool ended() const { return load_is_over || model.violation().has_value(); }
   [[nodiscard]] Instant now() const { return world.now(); }
-  // Nothing in the plan slows an answer down or takes a connection away.
-  [[nodiscard]] bool undisturbed() const;
+  // Nothing in the plan fails, is slow or ends against its will.
+  [[nodiscard]] bool nothing_fails() const;
+  // Besides, the broker lives to the end: nothing slows an answer down or takes a connection away.
+  [[nodiscard]] bool undisturbed() const { return nothing_fails() && plan.life_millis == 0; }
   // Tells the model when the page cache has lost something.
   void watch_cache();
 };
