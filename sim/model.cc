@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -63,6 +64,17 @@ void Model::fill_payload(AttemptNumber number, MutableBytes out) {
   }
 }
 
+// Where recovery has ended the log in a life behind `life`: what was not in front of it then is gone for
+// ever.
+std::int64_t Model::lowest_end_since(const Partition& partition, std::uint32_t life) {
+  std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
+  for (auto at = partition.recovered_ends.rbegin(); at != partition.recovered_ends.rend() && at->first > life;
+       ++at) {
+    lowest = std::min(lowest, at->second);
+  }
+  return lowest;
+}
+
 // Why record `number` cannot be at `offset`; empty when it can.
 std::string Model::misplacement(std::size_t partition, std::int64_t offset, AttemptNumber number) const {
   const Partition& here = partitions_[partition];
@@ -74,9 +86,9 @@ std::string Model::misplacement(std::size_t partition, std::int64_t offset, Atte
   if (known != kUnknown && known != static_cast<std::int64_t>(number)) {
     return fmt::format("where record {} was before", known);
   }
-  if (known == kUnknown && offset >= here.recovered_end && learned.life != life_) {
+  if (known == kUnknown && offset >= lowest_end_since(here, learned.life)) {
     return fmt::format("of life {} came back in life {}: recovery had ended the log at {}", learned.life,
-                       life_, here.recovered_end);
+                       life_, lowest_end_since(here, learned.life));
   }
   // The records of a batch are neighbours.
   const std::int64_t before = learned.index_in_batch > 0 ? attempts_[number - 1].offset : -1;
@@ -282,6 +294,7 @@ void Model::recovered(std::size_t partition, std::int64_t start, std::int64_t en
   here.end = end;
   here.durable = end;
   here.recovered_end = end;
+  here.recovered_ends.emplace_back(life_, end);
   here.recovered_life = life_;
   forget_from(here, end);
 }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -126,6 +127,7 @@ class Model {
     std::int64_t durable = 0;        // the end can never be below it
     std::int64_t recovered_end = 0;  // of the life that recovered last
     std::uint32_t recovered_life = 0;
+    std::vector<std::pair<std::uint32_t, std::int64_t>> recovered_ends;  // of each life that recovered
     std::uint32_t life_cut_by_rot = 0;  // the last whose recovery ended the log where rot may have been
     std::vector<std::int64_t> content;  // attempt by offset, or kUnknown
     std::vector<Instant> since;         // when it was learned
@@ -147,6 +149,7 @@ class Model {
   [[nodiscard]] std::string misplacement(std::size_t partition, std::int64_t offset,
                                          AttemptNumber number) const;
   void forget_from(Partition& partition, std::int64_t offset);
+  [[nodiscard]] static std::int64_t lowest_end_since(const Partition& partition, std::uint32_t life);
   static void vouch_below(Partition& partition, std::int64_t offset);
 
   std::vector<Partition> partitions_;
