@@ -21,6 +21,8 @@ bool ends_connection(const Failure& failure) {
          failure.kind == FailureKind::bad_answer;
 }
 
+}  // namespace
+
 Offset first_position(const Start& start, const wire::PartitionMetadata& partition) {
   switch (start.at) {
     case Start::At::beginning:
@@ -35,8 +37,6 @@ Offset first_position(const Start& start, const wire::PartitionMetadata& partiti
   const std::int64_t there = partition.high_watermark - partition.log_start;
   return partition.high_watermark - std::min(start.number, there);
 }
-
-}  // namespace
 
 Outcome<std::unique_ptr<Consumer>> Consumer::open(Roles roles, ConsumerOptions options) {
   BOOBLIK_CHECK(options.max_bytes > 0 && options.max_bytes <= wire::kMaxFetchPayloadBytes,
@@ -220,6 +220,12 @@ Outcome<ConsumedBatch> Consumer::take(const wire::FetchResponse& answer) {
   if (end.corrupt != nullptr) {
     auto failure = failed(FailureKind::corrupt_record,
                           fmt::format("{}: the record is corrupt: {}", where(), end.corrupt));
+    failure.error().offset = position_;
+    return failure;
+  }
+  if (end.tail_bytes > 0 && answer.payload.size() < static_cast<std::size_t>(options_.max_bytes)) {
+    auto failure = failed(FailureKind::corrupt_record,
+                          fmt::format("{}: the record is corrupt: the log ends inside it", where()));
     failure.error().offset = position_;
     return failure;
   }

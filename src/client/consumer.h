@@ -35,6 +35,9 @@ struct Start {
   std::int64_t number = 0;  // at least 0
 };
 
+// Where that is in a partition.
+[[nodiscard]] Offset first_position(const Start& start, const wire::PartitionMetadata& partition);
+
 struct ConsumerOptions {
   Address broker;
   std::string topic;
@@ -53,7 +56,7 @@ struct ConsumerOptions {
 struct ConsumedBatch {
   std::span<const Record> records;
   Offset next;            // the position after this batch
-  Offset high_watermark;  // the end of the log when the broker answered
+  Offset high_watermark;  // the end of the log when the broker answered last
 };
 
 class Consumer {

@@ -58,7 +58,8 @@ struct ProducerOptions {
   Duration request_timeout = std::chrono::seconds(30);
   ReconnectOptions reconnect = {};
   OnConnection on_connection = {};
-  // Called once for each batch, in the producer's own fibers: it must neither park nor call the producer.
+  // Called once for each batch, for those of one partition in the order in which they were gathered, in the
+  // producer's own fibers: it must neither park nor call the producer.
   std::function<void(const Delivery&)> on_delivery;
 };
 

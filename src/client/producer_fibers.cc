@@ -36,7 +36,7 @@ void Producer::run_sender() {
 
 bool Producer::send_step() {
   if (failure_) {
-    return drop_unsent();
+    return in_flight_.empty() && drop_unsent();  // what was sent before it is told before it
   }
   if (loss_) {
     // What is in flight is settled first: its outcomes are told before those of what comes next. And the

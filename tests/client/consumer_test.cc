@@ -142,6 +142,18 @@ TEST_F(ConsumerTest, RecordsBeforeACorruptOneComeFirst) {
   });
 }
 
+TEST_F(ConsumerTest, ARecordThatTheLogEndsInsideIsCorruptAndNotTooLarge) {
+  with_broker(3, [&](FakeBroker& broker) {
+    broker.at("t", 0).log.resize(broker.at("t", 0).positions[2] + 9);
+    auto consumer = open(broker);
+    EXPECT_EQ(values(consumer->poll()), (std::vector<std::string>{"v0", "v1"}));
+    const auto batch = consumer->poll();
+    ASSERT_FALSE(batch.has_value());
+    EXPECT_EQ(batch.error().kind, FailureKind::corrupt_record);
+    EXPECT_EQ(batch.error().offset, Offset(2));
+  });
+}
+
 TEST_F(ConsumerTest, TellsAResetLogFromOneThatRetentionHasShortened) {
   with_broker(
       5,

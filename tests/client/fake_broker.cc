@@ -40,14 +40,22 @@ void FakeBroker::Partition::append(Bytes payload) {
 }
 
 FakeBroker::FakeBroker(Roles roles, std::string host)
-    : roles_(roles),
-      host_(std::move(host)),
-      listener_(*roles.network.listen(host_, 0)),
-      changed_(roles.scheduler),
-      fibers_(roles.scheduler) {
+    : roles_(roles), host_(std::move(host)), changed_(roles.scheduler), fibers_(roles.scheduler) {
+  start();
+}
+
+FakeBroker::~FakeBroker() {
+  stop();
+}
+
+void FakeBroker::start() {
+  stopping_ = false;
+  listener_ = *roles_.network.listen(host_, port_);
+  port_ = listener_->port();
   fibers_.add();
   roles_.scheduler.spawn("fake broker", [this] {
     while (auto connection = listener_->accept(Deadline::never())) {
+      ++connections;
       connections_.push_back(std::move(*connection));
       fibers_.add();
       roles_.scheduler.spawn("fake session", [this, stream = connections_.back()]() mutable {
@@ -61,7 +69,10 @@ FakeBroker::FakeBroker(Roles roles, std::string host)
   });
 }
 
-FakeBroker::~FakeBroker() {
+void FakeBroker::stop() {
+  if (stopping_) {
+    return;
+  }
   stopping_ = true;
   listener_->close();
   for (const auto& connection : connections_) {
@@ -69,6 +80,8 @@ FakeBroker::~FakeBroker() {
   }
   changed_.notify_all();
   (void)fibers_.wait(Deadline::never());
+  connections_.clear();
+  listener_.reset();
 }
 
 FakeBroker::Partition& FakeBroker::add(const std::string& topic, std::int32_t partition) {

@@ -40,7 +40,12 @@ class FakeBroker {
   FakeBroker(const FakeBroker&) = delete;
   FakeBroker& operator=(const FakeBroker&) = delete;
 
-  [[nodiscard]] Address address() const { return {host_, listener_->port()}; }
+  [[nodiscard]] Address address() const { return {host_, port_}; }
+
+  // As the end of a process and the start of another: connections break, the logs stay. Each may park.
+  void stop();
+  void start();
+
   Partition& add(const std::string& topic, std::int32_t partition);
   Partition& at(const std::string& topic, std::int32_t partition) { return topics_.at(topic).at(partition); }
 
@@ -50,6 +55,7 @@ class FakeBroker {
   // Asked for each request, `number` counting from 0 over all connections. nullopt: answer rightly.
   std::function<std::optional<Fault>(const wire::Request& request, int number)> fault;
 
+  int connections = 0;
   int requests = 0;
   int produces = 0;
 
@@ -63,12 +69,13 @@ class FakeBroker {
 
   Roles roles_;
   std::string host_;
+  std::uint16_t port_ = 0;
   std::unique_ptr<env::Listener> listener_;
   std::map<std::string, std::map<std::int32_t, Partition>> topics_;
   std::vector<std::shared_ptr<env::Connection>> connections_;
   env::Event changed_;
   env::WaitGroup fibers_;
-  bool stopping_ = false;
+  bool stopping_ = true;
 };
 
 // One whole error frame.
