@@ -28,6 +28,18 @@ AttemptNumber Model::send_batch(std::size_t partition, std::uint64_t connection,
   return first;
 }
 
+AttemptNumber Model::send_later(std::size_t partition, std::int64_t payload_bytes) {
+  const AttemptNumber number = send_batch(partition, 0, {payload_bytes});
+  attempts_[number].in_transit = true;
+  return number;
+}
+
+void Model::sent_over(AttemptNumber number, std::uint64_t connection, std::uint32_t life) {
+  attempts_[number].connection = connection;
+  attempts_[number].life = life;
+  attempts_[number].in_transit = false;
+}
+
 void Model::refuse(AttemptNumber first, std::int64_t records) {
   for (std::int64_t index = 0; index < records; ++index) {
     Attempt& refused = attempts_[first + static_cast<AttemptNumber>(index)];
@@ -86,7 +98,7 @@ std::string Model::misplacement(std::size_t partition, std::int64_t offset, Atte
   if (known != kUnknown && known != static_cast<std::int64_t>(number)) {
     return fmt::format("where record {} was before", known);
   }
-  if (known == kUnknown && offset >= lowest_end_since(here, learned.life)) {
+  if (known == kUnknown && !learned.in_transit && offset >= lowest_end_since(here, learned.life)) {
     return fmt::format("of life {} came back in life {}: recovery had ended the log at {}", learned.life,
                        life_, lowest_end_since(here, learned.life));
   }

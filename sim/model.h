@@ -34,6 +34,7 @@ struct Attempt {
   std::int64_t payload_bytes = 0;
   std::int64_t index_in_batch = 0;
   bool refused = false;
+  bool in_transit = false;   // it is not known yet over which connection it goes, and in which life
   std::int64_t offset = -1;  // once it is known, for ever
 };
 
@@ -48,6 +49,10 @@ class Model {
   // The first number; the batch's records have consecutive ones.
   AttemptNumber send_batch(std::size_t partition, std::uint64_t connection,
                            const std::vector<std::int64_t>& payload_bytes);
+  // One record that will go over a connection that is known only later.
+  AttemptNumber send_later(std::size_t partition, std::int64_t payload_bytes);
+  // It has gone, or would have, over a connection to the broker of `life`.
+  void sent_over(AttemptNumber number, std::uint64_t connection, std::uint32_t life);
   void refuse(AttemptNumber first, std::int64_t records);
   // The payload of an attempt; `out` has its size.
   static void fill_payload(AttemptNumber number, MutableBytes out);

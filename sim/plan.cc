@@ -43,6 +43,11 @@ void draw_scenario(Plan& plan, env::Random random) {
   plan.misbehaviour_odds = maybe(random, true, 2, 6);
 }
 
+void draw_library(Plan& plan, env::Random random) {
+  plan.library_producers = between(random, 0, 2);
+  plan.library_consumers = between(random, 0, 2);
+}
+
 void draw_lives(Plan& plan, env::Random random, bool crashes) {
   plan.life_millis = maybe(random, true, 10, 15);
   plan.stop_weight = between(random, 0, 2);
@@ -132,6 +137,7 @@ Plan draw_plan(std::uint64_t seed, Mode mode) {
   const bool network = !calm && mode != Mode::rot && (mode == Mode::network || which.one_in(2));
   Plan plan;
   draw_scenario(plan, random_stream(seed, "plan scenario"));
+  draw_library(plan, random_stream(seed, "plan library"));
   draw_lives(plan, random_stream(seed, "plan lives"), crashes);
   draw_configuration(plan, random_stream(seed, "plan configuration"));
   draw_disk(plan, random_stream(seed, "plan disk"), disk);
@@ -168,6 +174,8 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"producers", &producers},
           {"consumers", &consumers},
           {"pollers", &pollers},
+          {"library_producers", &library_producers},
+          {"library_consumers", &library_consumers},
           {"load_millis", &load_millis},
           {"think_millis", &think_millis},
           {"depth_max", &depth_max},

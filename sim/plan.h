@@ -27,6 +27,8 @@ struct Plan {
   std::int64_t producers = 2;
   std::int64_t consumers = 1;
   std::int64_t pollers = 0;
+  std::int64_t library_producers = 0;  // these two use src/client
+  std::int64_t library_consumers = 0;
   std::int64_t load_millis = 60'000;
   std::int64_t think_millis = 500;  // mean pause of a client between bursts
   std::int64_t depth_max = 4;       // requests of one burst

@@ -23,6 +23,8 @@ const std::map<std::string_view, Range>& ranges() {
       {"producers", {0, 1'000}},
       {"consumers", {0, 1'000}},
       {"pollers", {0, 1'000}},
+      {"library_producers", {0, 1'000}},
+      {"library_consumers", {0, 1'000}},
       {"load_millis", {1, 36'000'000}},
       {"think_millis", {0, 3'600'000}},
       {"depth_max", {1, 10'000}},

@@ -9,6 +9,8 @@
 #include "env/sync.h"
 #include "sim/client.h"
 #include "sim/final_check.h"
+#include "sim/library_consumer.h"
+#include "sim/library_producer.h"
 #include "sim/planted_fault.h"
 #include "sim/rot_oracle.h"
 #include "sim/supervisor.h"
@@ -66,16 +68,29 @@ class Run {
     add(Role::producer, plan_.producers);
     add(Role::consumer, plan_.consumers);
     add(Role::poller, plan_.pollers);
+    for (std::int64_t index = 0; index < plan_.library_producers; ++index) {
+      library_producers_.push_back(std::make_unique<LibraryProducer>(workload_, numbers.next()));
+    }
+    for (std::int64_t index = 0; index < plan_.library_consumers; ++index) {
+      library_consumers_.push_back(std::make_unique<LibraryConsumer>(workload_, numbers.next()));
+    }
   }
 
-  void main() {
-    for (const auto& client : clients_) {
+  template <class Clients>
+  void start(const char* name, const Clients& clients) {
+    for (const auto& client : clients) {
       clients_running_.add();
-      world_.spawn("client", [this, &client] {
+      world_.spawn(name, [this, &client] {
         client->run();
         clients_running_.done();
       });
     }
+  }
+
+  void main() {
+    start("client", clients_);
+    start("library producer", library_producers_);
+    start("library consumer", library_consumers_);
     world_.spawn("load", [this] {
       world_.scheduler().sleep(std::chrono::milliseconds(plan_.load_millis), "the load");
       workload_.load_is_over = true;
@@ -162,6 +177,8 @@ class Run {
   env::WaitGroup clients_running_;
   CheckCounts load_checks_;  // before the faults stopped
   std::vector<std::unique_ptr<Client>> clients_;
+  std::vector<std::unique_ptr<LibraryProducer>> library_producers_;
+  std::vector<std::unique_ptr<LibraryConsumer>> library_consumers_;
   bool finished_ = false;
   std::string unfinished_;
 };
