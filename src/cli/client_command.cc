@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "cli/terminal.h"
+
 namespace booblik::cli {
 
 void add_broker_options(CLI::App& app, BrokerOptions& options) {
@@ -15,6 +17,14 @@ void add_broker_options(CLI::App& app, BrokerOptions& options) {
   app.add_option("--timeout-ms", options.timeout_ms, "How long to wait for the broker's next answer")
       ->type_name("MS")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{86'400'000}).description(""))
+      ->capture_default_str();
+}
+
+void add_reconnect_option(CLI::App& app, BrokerOptions& options) {
+  app.add_option("--reconnect-ms", options.reconnect_ms,
+                 "How long to look for a broker that went away; 0: a loss is the end")
+      ->type_name("MS")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{86'400'000}).description(""))
       ->capture_default_str();
 }
 
@@ -30,10 +40,13 @@ ExitCode run_client(std::string_view command, const BrokerOptions& options,
     return fail_command(command, environment.error().message, ExitCode::refused);
   }
   const env::Environment roles = (*environment)->roles();
-  const ClientContext context{.environment = **environment,
-                              .roles = {roles.scheduler, roles.clock, roles.network, roles.random},
-                              .broker = *broker,
-                              .timeout = std::chrono::milliseconds(options.timeout_ms)};
+  const ClientContext context{
+      .environment = **environment,
+      .roles = {roles.scheduler, roles.clock, roles.network, roles.random},
+      .broker = *broker,
+      .timeout = std::chrono::milliseconds(options.timeout_ms),
+      .reconnect = {.enabled = options.reconnect_ms > 0,
+                    .give_up_after = std::chrono::milliseconds(options.reconnect_ms)}};
   ExitCode code = ExitCode::ok;
   (*environment)->run([&] { code = body(context); });
   return code;
@@ -66,6 +79,16 @@ void Interrupts::run() {
     stop_();
   }
   fiber_.done();
+}
+
+client::OnConnection connection_notes(std::string_view command, std::string subject) {
+  return [name = std::string(command), what = std::move(subject)](const client::ConnectionEvent& event) {
+    if (event.state == client::ConnectionState::connected) {
+      print_note(name, what + ": connected again");
+    } else if (event.state == client::ConnectionState::reconnecting && event.attempt == 1) {
+      print_note(name, what + ": " + event.failure->message + "; connecting again");
+    }
+  };
 }
 
 ExitCode exit_code_of(const client::Failure& failure) {

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "client/address.h"
 #include "client/failure.h"
+#include "client/reconnect.h"
 #include "client/roles.h"
 #include "env/posix/environment.h"
 #include "env/posix/signals.h"
@@ -21,10 +22,14 @@ namespace booblik::cli {
 struct BrokerOptions {
   std::string broker = "127.0.0.1:9092";
   std::int64_t timeout_ms = 30'000;
+  std::int64_t reconnect_ms = 60'000;
 };
 
 // --broker (or BOOBLIK_BROKER) and --timeout-ms, whose default is what `options` has.
 void add_broker_options(CLI::App& app, BrokerOptions& options);
+
+// --reconnect-ms, for commands that may outlive a broker.
+void add_reconnect_option(CLI::App& app, BrokerOptions& options);
 
 // What such a command works with, on a fiber of the production environment.
 struct ClientContext {
@@ -32,6 +37,7 @@ struct ClientContext {
   client::Roles roles;
   client::Address broker;
   Duration timeout;
+  client::ReconnectOptions reconnect;
 };
 
 // Runs `body` as the main fiber. A wrong address is a usage error of `command`.
@@ -59,6 +65,9 @@ class Interrupts {
   bool arrived_ = false;
   env::WaitGroup fiber_;
 };
+
+// Tells the person at the terminal of a loss and of the return, once for each; `subject` says of what.
+[[nodiscard]] client::OnConnection connection_notes(std::string_view command, std::string subject);
 
 [[nodiscard]] ExitCode exit_code_of(const client::Failure& failure);
 

@@ -7,11 +7,14 @@
 #include <utility>
 
 #include "cli/suggest.h"
+#include "cli/terminal.h"
 
 namespace booblik::cli {
 
 ExitCode fail_command(std::string_view command, std::string_view message, ExitCode code) {
-  fmt::print(stderr, "booblik {}: {}\n", command, message);
+  const bool colours = error_terminal().colours;
+  fmt::print(stderr, "{}booblik {}:{} {}\n", colours ? "\x1b[1;31m" : "", command, colours ? "\x1b[0m" : "",
+             message);
   return code;
 }
 

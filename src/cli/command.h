@@ -49,6 +49,9 @@ class Commands {
   // The app is owned by the program. Names are unique.
   CLI::App& add(Description description, Run run);
 
+  // Everything that was added so far.
+  [[nodiscard]] const CLI::App& program() const { return program_; }
+
   // Parses the command line, runs what it asks for and returns the exit code of the process. Wrong usage is
   // explained on stderr; help goes to stdout. Called once.
   ExitCode run(int argc, const char* const* argv);

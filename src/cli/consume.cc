@@ -19,7 +19,8 @@ constexpr const char* kExamples =
     "  booblik consume orders --exit-at-end > orders.txt\n"
     "  booblik consume orders --offset -10 --partition 0 --exit-at-end\n"
     "  booblik consume orders --offset end --follow --format '%t-%p @ %o: %s\\n'\n"
-    "  booblik consume orders --count 1 --json\n";
+    "  booblik consume orders --count 1 --json\n"
+    "  booblik consume orders --exit-at-end --position-store orders.position  # only what is new\n";
 
 struct ConsumeFlags {
   ConsumeOptions options;
@@ -119,6 +120,10 @@ void add_options(CLI::App& app, ConsumeFlags& flags) {
                                    "End where the log ended when the command started");
   app.add_flag("--follow", flags.follow, "At the end, wait for more records (the default)")
       ->excludes(exit_at_end);
+  app.add_option("--position-store", flags.options.position_store,
+                 "Keep the position of each partition in this file, and go on there the next time; what was\n"
+                 "printed and not stored yet when the command is killed comes again (at least once)")
+      ->type_name("FILE");
   app.add_option("--max-bytes", flags.max_bytes,
                  "Fetch at most so much at a time; bounds the size of a record")
       ->type_name("BYTES")
@@ -133,6 +138,7 @@ void add_options(CLI::App& app, ConsumeFlags& flags) {
                "Print JSON lines: topic, partition, offset, and value, or value_base64 if it is not UTF-8")
       ->excludes(format);
   add_broker_options(app, flags.options.broker);
+  add_reconnect_option(app, flags.options.broker);
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 
 #include "cli/bench/bench.h"
 #include "cli/command.h"
+#include "cli/completion.h"
 #include "cli/consume.h"
+#include "cli/examples.h"
 #include "cli/produce.h"
 #include "cli/serve.h"
 #include "cli/topics.h"
@@ -24,7 +26,9 @@ int run(int argc, char** argv) {
   booblik::cli::add_topics(commands);
   booblik::cli::add_health(commands);
   booblik::cli::add_bench(commands);
+  booblik::cli::add_examples(commands);
   booblik::cli::add_version(commands);
+  booblik::cli::add_completion(commands);
   return static_cast<int>(commands.run(argc, argv));
 }
 

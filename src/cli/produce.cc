@@ -121,6 +121,7 @@ void add_produce(Commands& commands) {
   add_sending_options(app, *options);
   app.add_flag("--quiet,-q", options->quiet, "No summary");
   add_broker_options(app, options->broker);
+  add_reconnect_option(app, options->broker);
 }
 
 }  // namespace booblik::cli

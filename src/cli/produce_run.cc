@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <utility>
 
+#include "cli/progress.h"
 #include "cli/standard_streams.h"
 #include "cli/text.h"
 
@@ -25,7 +27,7 @@ struct Tally {
   std::int64_t refused = 0;
   std::int64_t unknown = 0;
   std::int64_t not_sent = 0;
-  std::optional<Failure> failure;  // the first
+  std::optional<Failure> failure;  // the first that is the end of it
 
   void add(const Delivery& delivery);
   [[nodiscard]] std::string summary(const ProduceOptions& options, Duration elapsed, bool interrupted) const;
@@ -47,7 +49,8 @@ void Tally::add(const Delivery& delivery) {
       not_sent += delivery.records;
       break;
   }
-  if (delivery.failure != nullptr && !failure) {
+  // What is unknown after a loss is counted and the next records go on; a refusal would meet them too.
+  if (delivery.failure != nullptr && delivery.state != Delivery::State::unknown && !failure) {
     failure = *delivery.failure;
   }
 }
@@ -170,8 +173,38 @@ client::ProducerOptions producer_options(const ClientContext& context, const Pro
   result.in_flight_max = static_cast<std::size_t>(options.in_flight);
   result.connect_timeout = context.timeout;
   result.request_timeout = context.timeout;
+  result.reconnect = context.reconnect;
+  result.on_connection = connection_notes("produce", options.topic);
   result.on_delivery = [&tally](const Delivery& delivery) { tally.add(delivery); };
   return result;
+}
+
+// All that there is to read, if it is known.
+std::int64_t total_bytes(const std::vector<std::unique_ptr<InputFile>>& inputs) {
+  std::int64_t total = 0;
+  for (const auto& input : inputs) {
+    const auto size = input->size();
+    if (!size) {
+      return 0;
+    }
+    total += *size;
+  }
+  return total;
+}
+
+// What the broker said weighs more than what stopped the input.
+ExitCode exit_code(const client::Outcome<void>& closed, const client::Outcome<void>& fed,
+                   const Tally& tally) {
+  if (!closed && tally.unknown > 0) {
+    return fail_command(
+        "produce",
+        fmt::format("{} record(s) may be written or not: {}", tally.unknown, closed.error().message),
+        exit_code_of(closed.error()));
+  }
+  if (!closed) {
+    return fail_client("produce", closed.error());
+  }
+  return fed ? ExitCode::ok : fail_client("produce", fed.error());
 }
 
 Result<std::vector<std::unique_ptr<InputFile>>> open_inputs(const ClientContext& context,
@@ -203,33 +236,41 @@ ExitCode run_produce(const ClientContext& context, const ProduceOptions& options
   if (!producer) {
     return fail_client("produce", producer.error());
   }
-  Interrupts interrupts(context, [&inputs] {
+  Interrupts interrupts(context, [&inputs, &producer] {
     for (const auto& input : *inputs) {
       input->stop();
     }
+    if (!(*producer)->connected()) {
+      (*producer)->give_up();
+    }
   });
+  auto progress =
+      std::make_unique<Progress>(context.roles.clock, options.quiet ? Terminal{} : error_terminal(),
+                                 ProgressUnit::bytes, total_bytes(*inputs));
   const Instant started = context.roles.clock.now();
   Feeder feeder(options, **producer, tally);
   client::Outcome<void> fed;
   for (std::size_t i = 0; i < inputs->size() && fed; ++i) {
     InputFile& input = *(*inputs)[i];
-    RecordReader reader([&input](MutableBytes buffer) { return input.read(buffer); }, options.input,
-                        wire::kMaxRecordPayloadBytes);
+    RecordReader reader(
+        [&input, &progress](MutableBytes buffer) {
+          auto count = input.read(buffer);
+          progress->add(count ? static_cast<std::int64_t>(*count) : 0);
+          return count;
+        },
+        options.input, wire::kMaxRecordPayloadBytes);
     fed = feeder.feed(reader);
     if (!fed && !options.files.empty() && fed.error().kind == client::FailureKind::invalid) {
       fed.error().message = fmt::format("{}: {}", options.files[i], fed.error().message);
     }
   }
   const auto closed = (*producer)->close();
+  progress.reset();
   if (!options.quiet) {
     const Duration elapsed = context.roles.clock.now() - started;
     fmt::print(stderr, "{}\n", tally.summary(options, elapsed, interrupts.arrived()));
   }
-  // What the broker said weighs more than what stopped the input.
-  if (!closed) {
-    return fail_client("produce", closed.error());
-  }
-  return fed ? ExitCode::ok : fail_client("produce", fed.error());
+  return exit_code(closed, fed, tally);
 }
 
 }  // namespace booblik::cli

@@ -3,9 +3,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -77,30 +81,87 @@ void InputFile::on_ready(std::uint32_t) {
   readable_.notify_all();
 }
 
+std::optional<std::int64_t> InputFile::size() const {
+  struct stat status{};
+  if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+    return std::nullopt;
+  }
+  return status.st_size;
+}
+
+StandardOutput::StandardOutput(env::Reactor& reactor, const env::Clock& clock)
+    : reactor_(reactor), clock_(clock), writable_(reactor), turn_(reactor) {
+  if (const auto watch = reactor_.watch(STDOUT_FILENO, *this)) {
+    watch_ = *watch;
+  }
+}
+
+StandardOutput::~StandardOutput() {
+  if (watch_.value != 0) {
+    reactor_.unwatch(watch_);
+  }
+}
+
+bool StandardOutput::is_full() const {
+  return text_.size() >= kBlock;
+}
+
 Result<bool> StandardOutput::flush() {
-  std::string_view rest = text_;
+  while (flushing_) {
+    turn_.wait(Deadline::never());
+  }
+  flushing_ = true;
+  writing_.swap(text_);
+  auto written = gone_ ? Result<bool>(false) : write_all(writing_);
+  gone_ = gone_ || !written || !*written;
+  writing_.clear();
+  flushing_ = false;
+  turn_.notify_all();
+  return written;
+}
+
+Result<bool> StandardOutput::write_all(std::string_view rest) {
   while (!rest.empty()) {
-    const ssize_t count = ::write(STDOUT_FILENO, rest.data(), rest.size());
+    if (!wait_writable()) {
+      return false;
+    }
+    // The descriptor stays in blocking mode, since it may be shared with a shell. What poll calls writable
+    // takes PIPE_BUF bytes without blocking.
+    const std::size_t block = watch_.value == 0 ? rest.size() : std::min<std::size_t>(rest.size(), PIPE_BUF);
+    const ssize_t count = ::write(STDOUT_FILENO, rest.data(), block);
     if (count >= 0) {
       rest.remove_prefix(static_cast<std::size_t>(count));
     } else if (errno == EPIPE) {
       return false;
-    } else if (errno == EAGAIN) {  // somebody else has made the shared terminal non-blocking
-      pollfd query{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
-      ::poll(&query, 1, -1);
-    } else if (errno != EINTR) {
+    } else if (errno != EINTR && errno != EAGAIN) {
       return fail(ErrorCode::io, fmt::format("cannot write the output: {}", std::strerror(errno)));
     }
   }
-  text_.clear();
   return true;
 }
 
-Result<bool> StandardOutput::flush_if_full() {
-  if (text_.size() < kBlock) {
-    return true;
+// False when the reader was given time enough.
+bool StandardOutput::wait_writable() {
+  while (watch_.value != 0) {
+    pollfd query{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+    if (::poll(&query, 1, 0) != 0) {
+      return true;
+    }
+    if (until_.passed(clock_.now())) {
+      return false;
+    }
+    writable_.wait(until_);
   }
-  return flush();
+  return true;
+}
+
+void StandardOutput::hurry() {
+  until_ = std::min(until_, Deadline(clock_.now() + std::chrono::seconds(1)));
+  writable_.notify_all();
+}
+
+void StandardOutput::on_ready(std::uint32_t) {
+  writable_.notify_all();
 }
 
 }  // namespace booblik::cli

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "env/clock.h"
 #include "env/posix/descriptor.h"
 #include "env/posix/reactor.h"
 #include "env/sync.h"
@@ -26,6 +30,9 @@ class InputFile final : private env::ReadinessHandler {
   InputFile& operator=(const InputFile&) = delete;
   ~InputFile() override;
 
+  // How much there is to read, if that is known: of a regular file.
+  [[nodiscard]] std::optional<std::int64_t> size() const;
+
   // At least one byte; 0 at the end, or after stop. May park.
   Result<std::size_t> read(MutableBytes buffer);
 
@@ -43,19 +50,42 @@ class InputFile final : private env::ReadinessHandler {
   bool stopped_ = false;
 };
 
-// Gathers text and writes it in large blocks.
-class StandardOutput {
+// Gathers text and writes it in large blocks. A reader that takes nothing stops the fiber that writes, and no
+// other; several fibers may append and flush, and no text of one call is cut by another's.
+class StandardOutput final : private env::ReadinessHandler {
  public:
-  // Append to it, then call one of the two below.
-  [[nodiscard]] std::string& text() { return text_; }
+  StandardOutput(env::Reactor& reactor, const env::Clock& clock);
+  StandardOutput(const StandardOutput&) = delete;
+  StandardOutput& operator=(const StandardOutput&) = delete;
+  ~StandardOutput() override;
 
-  // False when the reader has gone (its end of the pipe is closed): there is no use in going on. Blocks.
+  // Append to it, then flush: soon, once it is full.
+  [[nodiscard]] std::string& text() { return text_; }
+  [[nodiscard]] bool is_full() const;
+
+  // Writes what had been appended when it was called. False when the reader has gone (its end of the pipe is
+  // closed) or was waited for long enough after hurry(): there is no use in going on, and what is left is
+  // lost. Parks.
   [[nodiscard]] Result<bool> flush();
-  // As flush once a block is full; otherwise true.
-  [[nodiscard]] Result<bool> flush_if_full();
+
+  // From now on the reader has one second to take what is left. Does not park.
+  void hurry();
 
  private:
+  void on_ready(std::uint32_t epoll_events) override;
+  [[nodiscard]] Result<bool> write_all(std::string_view rest);
+  [[nodiscard]] bool wait_writable();
+
+  env::Reactor& reactor_;
+  const env::Clock& clock_;
+  env::WatchId watch_;  // none: a regular file or a device, which never has to be waited for
+  env::Event writable_;
+  env::Event turn_;
   std::string text_;
+  std::string writing_;
+  bool flushing_ = false;
+  bool gone_ = false;
+  Deadline until_ = Deadline::never();
 };
 
 }  // namespace booblik::cli

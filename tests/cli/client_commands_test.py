@@ -146,7 +146,7 @@ class Produce(ClientCommands):
         self.assertEqual(consumer.stderr.read(), b"")
 
     def test_a_broker_that_goes_away_is_a_connection_error(self):
-        producer = self.start_program("produce", "one")
+        producer = self.start_program("produce", "one", "--reconnect-ms", "0")
         producer.stdin.write(b"first\n")
         producer.stdin.flush()
         deadline = time.monotonic() + SECONDS
@@ -260,13 +260,14 @@ class Others(ClientCommands):
                           ["consume", "one", "--max-bytes", "0"], ["consume", "one", "--max-bytes", "9MiB"],
                           ["consume", "one", "--format", "%q"], ["consume", "one", "--follow", "--exit-at-end"],
                           ["consume", "one", "--count", "0"], ["consume", "one", "--json", "--format", "%s"],
-                          ["topics", "--broker", "host:port"], ["health", "--timeout-ms", "0"]):
+                          ["topics", "--broker", "host:port"], ["topics", "--rates", "0"], ["completion"], ["completion", "tcsh"],
+                          ["consume", "one", "--position-store"], ["produce", "one", "--reconnect-ms", "-1"], ["health", "--timeout-ms", "0"]):
             with self.subTest(arguments):
                 _, error = self.run_program(*arguments, code=USAGE)
                 self.assertIn("--help", error)
 
     def test_every_help_has_examples(self):
-        for command in ("produce", "consume", "topics", "health", "version"):
+        for command in ("produce", "consume", "topics", "health", "examples", "completion", "version"):
             out, _ = self.run_program(command, "--help")
             self.assertIn("Examples:\n  ", out.decode())
             self.assertIn(f"booblik {command}", out.decode().split("Examples:")[1])
