@@ -32,7 +32,8 @@ struct Delivery {
     acknowledged,  // written or forced, as asked; record i of the batch has offset base_offset + i
     handed_over,   // ackPolicy NONE: the system has it, nobody will say more
     refused,       // the broker said no: none of it was written
-    unknown,       // sent, but the connection broke before the answer: all, some or none of it was written
+    unknown,       // sent, but the connection broke before the answer: all, some or none of it was written,
+                   // perhaps only after what goes over the next connection
     not_sent,      // none of it was written
   };
 
