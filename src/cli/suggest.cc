@@ -40,6 +40,10 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
   std::optional<std::string> best;
   std::size_t best_distance = word.size() / 3 + 1;  // beyond it the suggestion would be noise
   for (const std::string& candidate : known) {
+    // Each letter more or less is a slip of its own: most candidates need no look.
+    if (std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size()) >= best_distance) {
+      continue;
+    }
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {
       best_distance = distance;

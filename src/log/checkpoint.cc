@@ -5,6 +5,7 @@
 
 #include "base/crc32c.h"
 #include "log/encoding.h"
+#include "log/record.h"
 
 namespace booblik::log {
 namespace {
@@ -31,8 +32,9 @@ std::optional<PartitionCheckpoint> read_entry(ByteReader& reader) {
   entry.position = Position(number());
   entry.first_append = WallTime(number());
   entry.last_append = WallTime(number());
-  const bool sound =
-      entry.segment_base >= Offset() && entry.offset >= entry.segment_base && entry.position >= Position();
+  const bool sound = entry.segment_base >= Offset() && entry.offset >= entry.segment_base &&
+                     entry.offset <= kOffsetMax && entry.position >= Position() &&
+                     entry.position <= kPositionMax;
   return sound ? std::optional(std::move(entry)) : std::nullopt;
 }
 

@@ -51,6 +51,21 @@ std::optional<Block> read_block(Bytes bytes) {
   return Block{*kind, *count, *payload, size + kBlockFrameBytes};
 }
 
+// Inside of the segment, ascending: readers of the log rely on it.
+bool is_sound(const std::vector<DamagedRange>& damage, const SegmentSummary& of) {
+  Offset offset = of.base;
+  Position position;
+  for (const DamagedRange& range : damage) {
+    if (range.from < offset || range.to < range.from || range.to > of.end || range.position < position ||
+        range.end < range.position || range.end > Position(of.file_bytes)) {
+      return false;
+    }
+    offset = range.to;
+    position = range.end;
+  }
+  return damage.size() <= kDamagedRangesMax;
+}
+
 std::optional<SegmentSummary> read_summary_block(const Block& block, Offset base) {
   ByteReader reader(block.payload);
   const auto number = [&reader] { return reader.read<std::int64_t>().value_or(0); };
@@ -68,19 +83,20 @@ std::optional<SegmentSummary> read_summary_block(const Block& block, Offset base
     const Position position(number());
     summary.damage.push_back({from, to, position, Position(number())});
   }
-  const bool sound = summary.base == base && summary.end > base && summary.bytes > 0 &&
-                     summary.file_bytes >= summary.bytes && summary.damage.size() <= kDamagedRangesMax;
+  const bool sound = summary.base == base && summary.end > base && summary.end <= kOffsetMax &&
+                     summary.bytes > 0 && summary.file_bytes >= summary.bytes && summary.entries >= 0 &&
+                     is_sound(summary.damage, summary);
   return sound ? std::optional(summary) : std::nullopt;
 }
 
-// False when an entry does not ascend: then the block is not believed.
+// False when an entry does not ascend, or names what no segment has: then the block is not believed.
 bool read_entries(const Block& block, SegmentIndex& index) {
   ByteReader reader(block.payload);
   for (std::int32_t i = 0; i < block.count; ++i) {
     const Position position(reader.read<std::int64_t>().value_or(0));
     const std::int64_t distance = reader.read<std::uint32_t>().value_or(0);
     const IndexEntry entry{index.base() + distance, position, reader.read<std::uint32_t>().value_or(0)};
-    if (!index.ascends(entry)) {
+    if (!index.ascends(entry) || entry.offset > kOffsetMax || entry.position > kPositionMax) {
       return false;
     }
     index.add(entry);

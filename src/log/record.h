@@ -6,8 +6,14 @@
 #include <cstdint>
 
 #include "base/bytes.h"
+#include "base/ids.h"
 
 namespace booblik::log {
+
+// No log gets there. A file name or a derived file that speaks of more is not this broker's, so that sums of
+// offsets and of positions cannot overflow whatever is found on disk.
+inline constexpr Offset kOffsetMax{std::int64_t{1} << 62U};
+inline constexpr Position kPositionMax{std::int64_t{1} << 62U};
 
 inline constexpr std::int64_t kRecordHeaderBytes = 8;
 

@@ -1,5 +1,7 @@
 #include "log/recovery.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -168,7 +170,8 @@ EndsAt Recovery::ends_at(std::size_t number, const Segment& segment) const {
   if (segment.end < *next) {
     return at_line && plan_.has_checkpoint ? EndsAt::hole_at_line : EndsAt::hole_below_line;
   }
-  return *next >= plan_.line && plan_.has_checkpoint ? EndsAt::overlap_at_line : EndsAt::overlap_below_line;
+  const bool is_name_alone = *next >= plan_.line && *next > plan_.newest_with_records;
+  return is_name_alone && plan_.has_checkpoint ? EndsAt::overlap_at_line : EndsAt::overlap_below_line;
 }
 
 Result<void> Recovery::make_durable(const SegmentFound& found, Segment& segment, env::File& file, bool cut) {
@@ -275,12 +278,19 @@ void Recovery::seal(Segment& segment) {
 }
 
 Result<void> Recovery::settle_active_segment() {
+  const Offset base = std::max(end_, plan_.point ? plan_.point->offset : Offset());
+  if (base >= kOffsetMax) {
+    return fail(
+        ErrorCode::invalid,
+        fmt::format("the log in {} ends at offset {}, and none is left behind it: the name of its newest "
+                    "segment is wrong, move that file away",
+                    directory_, base.value()));
+  }
   if (may_be_active_ != nullptr) {
     BOOBLIK_CHECK(may_be_active_->file_bytes == may_be_active_->bytes,
                   "nothing lies behind the end of the log");
     return {};
   }
-  const Offset base = std::max(end_, plan_.point ? plan_.point->offset : Offset());
   if (plan_.segments.empty() && base > Offset()) {
     log_.report.add({.outcome = Outcome::missing_log, .file = {}, .position = {}, .from = base, .to = base});
   }

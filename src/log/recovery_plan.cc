@@ -34,7 +34,7 @@ Result<bool> holds_records(env::Disk& disk, const std::string& path, std::int64_
 // without content: a roll is in the directory before its records are on the disk.
 Result<Offset> newest_with_records(env::Disk& disk, const std::string& directory, const RecoveryPlan& plan) {
   for (auto segment = plan.segments.rbegin(); segment + 1 != plan.segments.rend(); ++segment) {
-    const bool vouched = segment->summary || (plan.point && segment->base <= plan.point->offset);
+    const bool vouched = segment->summary || (plan.point && segment->base < plan.point->offset);
     if (vouched) {
       return segment->base;
     }
@@ -124,6 +124,7 @@ Result<RecoveryPlan> plan_recovery(env::Disk& disk, const std::string& directory
   if (!newest) {
     return std::unexpected(newest.error());
   }
+  plan.newest_with_records = *newest;
   plan.line = std::max(plan.line, *newest);
   return plan;
 }

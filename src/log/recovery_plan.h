@@ -41,6 +41,7 @@ struct RecoveryPlan {
   // holds a record, whichever is later. Without a checkpoint nobody can tell what names behind that mean, so
   // then it is the newest segment of all, and no segment is ever removed.
   Offset line;
+  Offset newest_with_records;  // its base; what lies behind it may be removed
   bool has_checkpoint = false;
 
   // The part of a segment that has to be rewritten begins here; nullopt if there is none.

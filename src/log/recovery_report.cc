@@ -1,5 +1,9 @@
 #include "log/recovery_report.h"
 
+#include <algorithm>
+
+#include "log/record.h"
+
 #include "base/check.h"
 
 namespace booblik::log {
@@ -52,7 +56,8 @@ void RecoveryReport::add(Finding finding) {
   ++findings_total;
   if (is_damage(finding.outcome)) {
     ++damage_total;
-    damaged_offsets += finding.to - finding.from;
+    // Files that contradict each other can claim more than there are offsets.
+    damaged_offsets += std::min(finding.to - finding.from, kOffsetMax.value() - damaged_offsets);
   }
   if (findings.size() < kFindingsMax) {
     findings.push_back(std::move(finding));

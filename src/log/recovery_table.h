@@ -21,7 +21,7 @@ enum class EndsAt : std::uint8_t {
   successor,          // exactly where the next segment begins
   hole_at_line,       // before the next segment begins, at or above the line
   hole_below_line,    // before the next segment begins, below the line
-  overlap_at_line,    // behind the beginning of the next segment, which lies at or above the line
+  overlap_at_line,    // behind the beginning of the next, which is at or above the line and holds no record
   overlap_below_line,
 };
 

@@ -17,7 +17,7 @@ std::optional<Offset> parse_base(std::string_view digits) {
   }
   std::int64_t value = 0;
   const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (parsed.ec != std::errc()) {
+  if (parsed.ec != std::errc() || Offset(value) > kOffsetMax) {
     return std::nullopt;
   }
   return Offset(value);

@@ -79,7 +79,7 @@ struct FileName {
   Offset base;
 };
 
-// Reads a name of either kind; everything else (a number above 2^63 - 1, too) is foreign.
+// Reads a name of either kind; everything else (a number above kOffsetMax, too) is foreign.
 [[nodiscard]] FileName parse_file_name(std::string_view name);
 
 }  // namespace booblik::log

@@ -123,10 +123,11 @@ TEST(SegmentNames, OnlyOursAreTaken) {
   EXPECT_EQ(log.kind, FileKind::segment);
   EXPECT_EQ(log.base, Offset(1234));
   EXPECT_EQ(parse_file_name(index_file_name(Offset(7))).kind, FileKind::index);
-  EXPECT_EQ(parse_file_name("09223372036854775807.log").kind, FileKind::segment);
+  EXPECT_EQ(parse_file_name(segment_file_name(kOffsetMax)).kind, FileKind::segment);
   for (const char* name :
-       {"", ".log", "0000000000000000123.log", "09223372036854775808.log", "-0000000000000001234.log",
-        "00000000000000001234.LOG", "00000000000000001234.log ", "00000000000000001234.index"}) {
+       {"", ".log", "0000000000000000123.log", "04611686018427387905.log", "09223372036854775807.log",
+        "09223372036854775808.log", "-0000000000000001234.log", "00000000000000001234.LOG",
+        "00000000000000001234.log ", "00000000000000001234.index"}) {
     EXPECT_EQ(parse_file_name(name).kind, FileKind::foreign) << name;
   }
 }

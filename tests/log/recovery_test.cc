@@ -325,5 +325,27 @@ TEST_F(RecoveryTest, ANewestSegmentThatOverlapsIsNotAppendedTo) {
   expect_goes_on();
 }
 
+TEST_F(RecoveryTest, ASegmentThatHoldsRecordsIsNotRemovedForOneThatRunsOverIt) {
+  // Files that were copied together: the second claims the offsets of the third, and more.
+  put(0, segment(0));
+  put(2, segment(2) + segment(5));
+  put(4, segment(4));
+  vouch(3, 0, 54);
+  const auto before = world.disk.content(LogWorld::path(4));
+  open();
+  ASSERT_TRUE(world.disk.exists(LogWorld::path(4)));
+  EXPECT_EQ(world.disk.content(LogWorld::path(4)), before);
+  EXPECT_TRUE(world.outcomes().contains(Outcome::overlap));
+  expect_payloads(0, 3);
+}
+
+TEST_F(RecoveryTest, ALogWithoutOffsetsLeftIsRefusedWithAReason) {
+  world.disk.put("data/t-0/" + segment_file_name(kOffsetMax), encode(Payloads{"one", "two"}));
+  const auto opened = world.open();
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::invalid);
+  EXPECT_NE(opened.error().message.find("none is left"), std::string::npos) << opened.error().message;
+}
+
 }  // namespace
 }  // namespace booblik::log

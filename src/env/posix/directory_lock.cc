@@ -41,15 +41,20 @@ std::string holder(SystemCalls& system, int descriptor) {
   return digits;
 }
 
+// Over what is there: cutting the file first would give its block away, and on a full disk somebody else may
+// have it. The number only helps people, so a disk without room for it keeps nobody from starting; but a
+// wrong one must not stay.
 Result<void> write_process_id(SystemCalls& system, int descriptor, const std::string& path) {
   std::string text = std::to_string(system.process_id()) + "\n";
-  std::int64_t result = uninterrupted([&] { return system.ftruncate(descriptor, 0); });
-  if (result >= 0) {
-    const iovec part{text.data(), text.size()};
-    result = uninterrupted([&] { return system.pwritev(descriptor, &part, 1, 0); });
+  const iovec part{text.data(), text.size()};
+  const std::int64_t written = uninterrupted([&] { return system.pwritev(descriptor, &part, 1, 0); });
+  const bool no_room = written < 0 && file_error_code(written) == ErrorCode::no_space;
+  if (written < 0 && !no_room) {
+    return fail_system("write", path, written);
   }
-  if (result < 0) {
-    return fail_system("write", path, result);
+  const std::int64_t size = no_room ? 0 : static_cast<std::int64_t>(text.size());
+  if (const std::int64_t cut = uninterrupted([&] { return system.ftruncate(descriptor, size); }); cut < 0) {
+    return fail_system("write", path, cut);
   }
   return {};
 }

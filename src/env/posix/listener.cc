@@ -8,6 +8,10 @@
 namespace booblik::env {
 namespace {
 
+// Skipped without a pause. More of them in a row are not what the kernel documents, and must not keep the
+// reactor busy.
+constexpr int kLostMax = 64;
+
 bool out_of_resources(std::int64_t error) {
   return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM;
 }
@@ -56,6 +60,7 @@ std::unique_ptr<Connection> PosixListener::adopt(int accepted, const SocketAddre
 
 Result<std::unique_ptr<Connection>> PosixListener::accept(Deadline deadline) {
   Scheduler& scheduler = services_.reactor;
+  int lost = 0;  // one after the other
   for (bool last_try = false; socket_.open();) {
     Deadline wake_up = deadline;
     if (pending_) {
@@ -71,15 +76,16 @@ Result<std::unique_ptr<Connection>> PosixListener::accept(Deadline deadline) {
         }
         continue;
       }
-      if (lost_before_accepted(accepted)) {
+      if (lost_before_accepted(accepted) && ++lost < kLostMax) {
         continue;
       }
       if (accepted == -EAGAIN) {
         pending_ = false;
-      } else if (!out_of_resources(accepted)) {
+      } else if (!out_of_resources(accepted) && !lost_before_accepted(accepted)) {
         return fail_system("accept on", address_, accepted);
       } else if (claim) {
         wake_up = std::min(deadline, Deadline(services_.reactor.clock().now() + kRetryInterval));
+        lost = 0;
         claim.reset();
       }
     }

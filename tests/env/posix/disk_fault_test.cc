@@ -139,6 +139,22 @@ TEST_F(DiskFaultTest, AFullDiskIsNoSpaceAndWorksAgainLater) {
   });
 }
 
+TEST_F(DiskFaultTest, AFullDiskHasRoomForALock) {
+  run([&](Environment& env) {
+    ASSERT_TRUE(env.disk.lock(world_.directory()));
+    for (const std::int64_t error : {-ENOSPC, -EDQUOT}) {
+      system_.inject({.call = Call::pwritev, .result = error, .times = 1});
+      const auto lock = env.disk.lock(world_.directory());
+      ASSERT_TRUE(lock) << lock.error().message;
+      const auto file = env.disk.open(world_.directory() + "/lock", OpenMode::read_only);
+      EXPECT_EQ((*file)->size(), 0) << "no number is better than a wrong one";
+      EXPECT_EQ(env.disk.lock(world_.directory()).error().code, ErrorCode::locked);
+    }
+    system_.inject({.call = Call::pwritev, .result = -EIO, .times = 1});
+    EXPECT_EQ(env.disk.lock(world_.directory()).error().code, ErrorCode::io);
+  });
+}
+
 TEST_F(DiskFaultTest, AFailedBarrierPoisonsForGood) {
   run([&](Environment& env) {
     const auto file = create(env, "a");

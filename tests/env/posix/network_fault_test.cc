@@ -186,6 +186,19 @@ TEST_F(NetworkFaultTest, AConnectionThatIsGoneBeforeItIsAcceptedIsSkipped) {
   });
 }
 
+TEST_F(NetworkFaultTest, AKernelThatLosesEveryConnectionDoesNotStopTheReactor) {
+  run([&](Environment& env) {
+    const auto listener = listen(env);
+    system_.inject({.call = Call::accept4, .result = -ECONNABORTED});
+    const auto client = env.network.connect("127.0.0.1", listener->port(), soon(env));
+    ASSERT_TRUE(client);
+    EXPECT_EQ(listener->accept(after(env, milliseconds(250))).error().code, ErrorCode::timed_out);
+    EXPECT_LE(system_.count(Call::accept4), 1000);
+    system_.heal();
+    EXPECT_TRUE(listener->accept(soon(env)));
+  });
+}
+
 TEST_F(NetworkFaultTest, ConnectReportsWhyItCouldNot) {
   run([&](Environment& env) {
     system_.inject({.call = Call::connect, .result = -ENETUNREACH, .times = 1});
