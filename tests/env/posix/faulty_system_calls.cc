@@ -187,11 +187,128 @@ SystemCalls::Value FaultySystemCalls::write(int descriptor, Bytes from) {
 }
 
 SystemCalls::Value FaultySystemCalls::get_descriptor_limit(rlimit* into) {
+  if (const Outcome outcome = next(Call::get_descriptor_limit); outcome.instead) {
+    return *outcome.instead;
+  }
   const Value result = SystemCalls::get_descriptor_limit(into);
   if (pretended_limit_) {
     into->rlim_cur = static_cast<rlim_t>(*pretended_limit_);
   }
   return result;
+}
+
+SystemCalls::Value FaultySystemCalls::close(int descriptor) {
+  const Outcome outcome = next(Call::close);
+  const Value result = SystemCalls::close(descriptor);  // Linux frees the descriptor whatever it answers
+  return outcome.instead ? *outcome.instead : result;
+}
+
+SystemCalls::Value FaultySystemCalls::fstat(int descriptor, struct stat* into) {
+  const Outcome outcome = next(Call::fstat);
+  return outcome.instead ? *outcome.instead : SystemCalls::fstat(descriptor, into);
+}
+
+SystemCalls::Value FaultySystemCalls::fstatat(int directory, const char* name, struct stat* into) {
+  const Outcome outcome = next(Call::fstatat);
+  return outcome.instead ? *outcome.instead : SystemCalls::fstatat(directory, name, into);
+}
+
+SystemCalls::Value FaultySystemCalls::statvfs(const std::string& path, struct statvfs* into) {
+  const Outcome outcome = next(Call::statvfs);
+  return outcome.instead ? *outcome.instead : SystemCalls::statvfs(path, into);
+}
+
+SystemCalls::Value FaultySystemCalls::bind(int descriptor, const sockaddr* address, socklen_t length) {
+  const Outcome outcome = next(Call::bind);
+  return outcome.instead ? *outcome.instead : SystemCalls::bind(descriptor, address, length);
+}
+
+SystemCalls::Value FaultySystemCalls::listen(int descriptor, int backlog) {
+  const Outcome outcome = next(Call::listen);
+  return outcome.instead ? *outcome.instead : SystemCalls::listen(descriptor, backlog);
+}
+
+SystemCalls::Value FaultySystemCalls::getsockname(int descriptor, sockaddr* address, socklen_t* length) {
+  const Outcome outcome = next(Call::getsockname);
+  return outcome.instead ? *outcome.instead : SystemCalls::getsockname(descriptor, address, length);
+}
+
+SystemCalls::Value FaultySystemCalls::getsockopt(int descriptor, int level, int name, void* value,
+                                                 socklen_t* length) {
+  const Outcome outcome = next(Call::getsockopt);
+  return outcome.instead ? *outcome.instead : SystemCalls::getsockopt(descriptor, level, name, value, length);
+}
+
+SystemCalls::Value FaultySystemCalls::setsockopt(int descriptor, int level, int name, const void* value,
+                                                 socklen_t length) {
+  const Outcome outcome = next(Call::setsockopt);
+  return outcome.instead ? *outcome.instead : SystemCalls::setsockopt(descriptor, level, name, value, length);
+}
+
+SystemCalls::Value FaultySystemCalls::shutdown(int descriptor, int how) {
+  const Outcome outcome = next(Call::shutdown);
+  return outcome.instead ? *outcome.instead : SystemCalls::shutdown(descriptor, how);
+}
+
+SystemCalls::Value FaultySystemCalls::unsent_bytes(int descriptor) {
+  const Outcome outcome = next(Call::unsent_bytes);
+  return outcome.instead ? *outcome.instead : SystemCalls::unsent_bytes(descriptor);
+}
+
+SystemCalls::Value FaultySystemCalls::epoll_create() {
+  const Outcome outcome = next(Call::epoll_create);
+  return outcome.instead ? *outcome.instead : SystemCalls::epoll_create();
+}
+
+SystemCalls::Value FaultySystemCalls::epoll_ctl(int epoll, int operation, int descriptor,
+                                                epoll_event* event) {
+  const Outcome outcome = next(Call::epoll_ctl);
+  return outcome.instead ? *outcome.instead : SystemCalls::epoll_ctl(epoll, operation, descriptor, event);
+}
+
+SystemCalls::Value FaultySystemCalls::eventfd() {
+  const Outcome outcome = next(Call::eventfd);
+  return outcome.instead ? *outcome.instead : SystemCalls::eventfd();
+}
+
+SystemCalls::Value FaultySystemCalls::signalfd(const sigset_t& signals) {
+  const Outcome outcome = next(Call::signalfd);
+  return outcome.instead ? *outcome.instead : SystemCalls::signalfd(signals);
+}
+
+SystemCalls::Value FaultySystemCalls::poll_writable(int descriptor) {
+  const Outcome outcome = next(Call::poll_writable);
+  return outcome.instead ? *outcome.instead : SystemCalls::poll_writable(descriptor);
+}
+
+SystemCalls::Value FaultySystemCalls::read(int descriptor, MutableBytes into) {
+  const Outcome outcome = next(Call::read);
+  return outcome.instead ? *outcome.instead : SystemCalls::read(descriptor, into);
+}
+
+SystemCalls::Value FaultySystemCalls::monotonic_nanoseconds() {
+  const Outcome outcome = next(Call::monotonic_nanoseconds);
+  return outcome.instead ? *outcome.instead : SystemCalls::monotonic_nanoseconds();
+}
+
+SystemCalls::Value FaultySystemCalls::wall_nanoseconds() {
+  const Outcome outcome = next(Call::wall_nanoseconds);
+  return outcome.instead ? *outcome.instead : SystemCalls::wall_nanoseconds();
+}
+
+SystemCalls::Value FaultySystemCalls::random_bytes(MutableBytes into) {
+  const Outcome outcome = next(Call::random_bytes);
+  return outcome.instead ? *outcome.instead : SystemCalls::random_bytes(into);
+}
+
+SystemCalls::Value FaultySystemCalls::process_id() {
+  const Outcome outcome = next(Call::process_id);
+  return outcome.instead ? *outcome.instead : SystemCalls::process_id();
+}
+
+SystemCalls::Value FaultySystemCalls::set_descriptor_limit(const rlimit& limit) {
+  const Outcome outcome = next(Call::set_descriptor_limit);
+  return outcome.instead ? *outcome.instead : SystemCalls::set_descriptor_limit(limit);
 }
 
 }  // namespace booblik::env

@@ -12,27 +12,51 @@
 
 namespace booblik::env {
 
+// One for each entry of the table; tests/kernel holds them against the header.
 enum class Call {
   open,
+  close,
   preadv2,
   pwritev,
   fdatasync,
   fsync,
   ftruncate,
+  fstat,
+  fstatat,
   getdents,
   mkdir,
   rename,
   unlink,
+  statvfs,
   flock,
   cachestat,
   socket,
+  bind,
+  listen,
   accept4,
   connect,
+  getsockname,
+  getsockopt,
+  setsockopt,
   recv,
   sendmsg,
   sendfile,
+  shutdown,
+  unsent_bytes,
+  epoll_create,
+  epoll_ctl,
   epoll_wait,
+  eventfd,
+  signalfd,
+  poll_writable,
+  read,
   write,
+  monotonic_nanoseconds,
+  wall_nanoseconds,
+  random_bytes,
+  process_id,
+  get_descriptor_limit,
+  set_descriptor_limit,
   count_,
 };
 
@@ -74,6 +98,28 @@ class FaultySystemCalls final : public SystemCalls {
   Value epoll_wait(int epoll, std::span<epoll_event> events, Duration timeout) override;
   Value write(int descriptor, Bytes from) override;
   Value get_descriptor_limit(rlimit* into) override;
+  Value close(int descriptor) override;
+  Value fstat(int descriptor, struct stat* into) override;
+  Value fstatat(int directory, const char* name, struct stat* into) override;
+  Value statvfs(const std::string& path, struct statvfs* into) override;
+  Value bind(int descriptor, const sockaddr* address, socklen_t length) override;
+  Value listen(int descriptor, int backlog) override;
+  Value getsockname(int descriptor, sockaddr* address, socklen_t* length) override;
+  Value getsockopt(int descriptor, int level, int name, void* value, socklen_t* length) override;
+  Value setsockopt(int descriptor, int level, int name, const void* value, socklen_t length) override;
+  Value shutdown(int descriptor, int how) override;
+  Value unsent_bytes(int descriptor) override;
+  Value epoll_create() override;
+  Value epoll_ctl(int epoll, int operation, int descriptor, epoll_event* event) override;
+  Value eventfd() override;
+  Value signalfd(const sigset_t& signals) override;
+  Value poll_writable(int descriptor) override;
+  Value read(int descriptor, MutableBytes into) override;
+  Value monotonic_nanoseconds() override;
+  Value wall_nanoseconds() override;
+  Value random_bytes(MutableBytes into) override;
+  Value process_id() override;
+  Value set_descriptor_limit(const rlimit& limit) override;
 
   // What get_descriptor_limit says, without touching the real limit.
   void pretend_descriptor_limit(std::int64_t limit) { pretended_limit_ = limit; }
