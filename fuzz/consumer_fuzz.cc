@@ -6,6 +6,7 @@
 #include "../tests/client/virtual_world.h"
 #include "base/check.h"
 #include "client/consumer.h"
+#include "frame_mutator.h"
 
 namespace booblik::client {
 namespace {
@@ -53,12 +54,12 @@ void consume(VirtualWorld& world, std::uint16_t port, bool follow) {
 }  // namespace booblik::client
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
-extern "C" const char* __asan_default_options();
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned int seed);
 
-// Its shadow stacks are made anew for each fiber, and these live for one input: half of the time would go
-// there.
-const char* __asan_default_options() {
-  return "detect_stack_use_after_return=0";
+std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                    unsigned int seed) {
+  return booblik::fuzz::mutate_answers(data, size, max_size, seed, 1);
 }
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -66,7 +67,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) {
     return 0;
   }
-  client::VirtualWorld world;
+  static env::StackPool stacks{env::StackPool::Options{}};
+  client::VirtualWorld world(stacks);
   world.network.limits.piece_bytes = 1U + (data[0] >> 1U);
   const bool follow = (data[0] & 1U) != 0;
   const bool finished = world.scheduler.run([&] {

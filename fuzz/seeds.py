@@ -105,6 +105,57 @@ def checkpoint(*topics):
     return b"BOOBLCKP" + struct.pack(">ii", 1, len(topics)) + entries
 
 
+def index_file(base, *blocks):
+    header = b"BOOBLIDX" + struct.pack(">iq", 1, base)
+    return header + struct.pack(">I", crc32c(header)) + b"".join(blocks)
+
+
+def summed(block):
+    return block + struct.pack(">I", crc32c(block))
+
+
+ENTRIES = struct.pack(">iiqII", 1, 1, 0, 0, 0xC1D04330)
+SUMMARY = struct.pack(">iiqqqqqqq", 2, 0, 7, 9, 60, 60, 1, 0, 0)
+DAMAGE = struct.pack(">iiqqqqqqq", 2, 1, 7, 9, 60, 60, 1, 0, 0) + struct.pack(">qqqq", 7, 8, 0, 30)
+
+INDEX_FILES = {
+    "whole": index_file(7, summed(ENTRIES), summed(SUMMARY), struct.pack(">i", len(SUMMARY) + 4), b"SEAL"),
+    "blocks": framed(ENTRIES) + framed(SUMMARY),
+    "damage": framed(ENTRIES) + framed(DAMAGE),
+}
+
+# The first byte says what the text is.
+OPERATOR_INPUTS = {
+    "variables": b"\0PORT=9092\nTOPICS=a:1,b:2\nSEGMENT_CAPACITY_BYTES=64MiB\n",
+    "wrong_variables": b"\0PROT=9092\nPORT=99999\nTOPICS=a\n",
+    "flags": b"\1\x01" + b"9092\n\x03a:1\n\x04" + b"64KiB\n",
+    "address": b"\2127.0.0.1:9092",
+    "address_ipv6": b"\2[::1]:9092",
+    "format": b"\3%t-%p@%o %s %S %x %b %%\\n\\x41",
+    "lines": b"\4one\ntwo\n\nthree",
+    "prefixed": b"\5" + framed(b"one") + framed(b"two"),
+    "whole": b"\6all of it",
+}
+
+# Choices of fuzz/directory_image.cc, byte by byte: capacity, open files; then files: kind, partition, ...
+SEGMENT = bytes([0, 0, 0, 2, 0, 3, 20, 0, 7, 40])  # a segment where the partition goes on, with two runs of records
+DIRECTORIES = {
+    "empty": bytes(2),
+    "segment": bytes([1, 0]) + SEGMENT,
+    "segments": bytes([0, 3]) + SEGMENT * 3,
+    "indexed": bytes([0, 1]) + SEGMENT + bytes([8, 0, 1, 31, 0, 1, 1, 1, 1, 1, 1]) + SEGMENT,
+    "checkpoint": bytes([0, 1]) + SEGMENT + bytes([11, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]) + SEGMENT,
+    "odd_names": bytes([0, 1]) + bytes([14, 0, 1, 3, 0]) + bytes([14, 1, 0, 1, 0]),
+}
+
+
+def sessions(streams):
+    """The two bytes in front choose the world: calm, cut to pieces, tight limits, killed, reset, with a companion."""
+    for key, stream in streams.items():
+        for flags in (0b0_10000, 0b0_01000, 0b0_10100, 0b0_00010, 0b0_00001, 0b10_01100):
+            yield f"{key}_{flags}", bytes([flags, 1]) + stream
+
+
 def corpora():
     whole = {key: framed(body) for key, body in REQUESTS.items()}
     whole["pipeline"] = b"".join(whole.values())
@@ -112,13 +163,17 @@ def corpora():
     yield "response_decoder", ANSWERS
     yield "properties", PROPERTIES
     yield "checkpoint", {f"entries_{count}": checkpoint(*["a", "заказы"][:count]) for count in range(3)}
+    yield "index_file", INDEX_FILES
+    yield "lock_file", {"number": b"1234\n", "none": b"", "text": b"12x", "long": b"9" * 40}
+    yield "operator_input", OPERATOR_INPUTS
+    yield "recovery", DIRECTORIES
+    yield "session", dict(sessions(whole))
     yield "topic_name", {f"name_{i}": text.encode() for i, text in enumerate(NAMES)}
     yield "consumer", {f"{key}_{first}": bytes([first]) + b"".join(map(framed, bodies))
                        for key, bodies in CONVERSATIONS.items() for first in (0, 15, 254)}
 
 
-def main():
-    folder = pathlib.Path(sys.argv[1])
+def write(folder):
     for target, seeds in corpora():
         (folder / target).mkdir(parents=True, exist_ok=True)
         for seed, data in seeds.items():
@@ -126,4 +181,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    write(pathlib.Path(sys.argv[1]))

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,9 @@ namespace booblik::client {
 
 class VirtualScheduler final : public env::Scheduler, public env::Clock {
  public:
-  VirtualScheduler() : stacks_(env::StackPool::Options{}) {}
+  VirtualScheduler() : own_stacks_(std::in_place, env::StackPool::Options{}), stacks_(*own_stacks_) {}
+  // `stacks` is borrowed, so that many worlds, one after another, can use the same.
+  explicit VirtualScheduler(env::StackPool& stacks) : stacks_(stacks) {}
   ~VirtualScheduler() override;
 
   // Runs `body` as a fiber, and all others, until `body` has returned. False when it waits for something that
@@ -48,7 +51,8 @@ class VirtualScheduler final : public env::Scheduler, public env::Clock {
 
   [[nodiscard]] bool advance_clock();
 
-  env::StackPool stacks_;
+  std::optional<env::StackPool> own_stacks_;
+  env::StackPool& stacks_;
   std::map<std::uint64_t, Task> tasks_;
   std::deque<std::uint64_t> ready_;
   std::uint64_t running_ = 0;
@@ -83,6 +87,9 @@ class VirtualNetwork final : public env::Network {
 };
 
 struct VirtualWorld {
+  VirtualWorld() = default;
+  explicit VirtualWorld(env::StackPool& stacks) : scheduler(stacks) {}
+
   VirtualScheduler scheduler;
   VirtualNetwork network{scheduler};
   env::Random random{1};

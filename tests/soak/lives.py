@@ -67,7 +67,7 @@ class Lives:
         self.started = 0
         self.endings: Counter[str] = Counter()
         self.start_seconds_max = 0.0
-        self.retention_bytes: int | None = None  # the smallest since the last check
+        self.retention_bytes_now = 0  # of the life that was started last
 
     # --- beginning ---
 
@@ -89,7 +89,8 @@ class Lives:
     def start(self, place: Place, wait: bool = True) -> harness.Broker:
         settings = self.settings(place)
         kept = int(str(settings["retention_bytes"]))
-        self.retention_bytes = min(kept, self.retention_bytes or kept)
+        self.retention_bytes_now = kept
+        place.retention_bytes = min(kept, place.retention_bytes or kept)
         command = self.clock.command_prefix() + [harness.PROGRAM, "serve", f"--port={self.port}", f"--data-dir={place.data}"]
         command += [f"--topics={TOPIC}:{self.partitions}"]
         command += [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]

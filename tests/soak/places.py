@@ -23,6 +23,7 @@ class Place:
         self.directory = directory
         self.data = directory / "data"
         self.known = {partition: Known() for partition in range(partitions)}
+        self.retention_bytes: int | None = None  # the smallest of all lives since `known` was read
 
     def used_bytes(self) -> int:
         total = 0

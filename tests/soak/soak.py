@@ -70,7 +70,6 @@ class Soak:
 
     def round(self, place: Place) -> None:
         self.rounds += 1
-        self.lives.retention_bytes = None
         folder = self.directory / f"round-{self.rounds:06}"
         self.lives.start(place)
         seed = f"{self.seed}/{self.rounds}"
@@ -86,7 +85,8 @@ class Soak:
         self.first_sequences.update(done.next_sequences())
         broker = self.lives.start(place)
         with broker.connect() as connection:
-            self.checked.add(check_all(connection, place.known, done, self.lives.retention_bytes))
+            self.checked.add(check_all(connection, place.known, done, place.retention_bytes))
+        place.retention_bytes = self.lives.retention_bytes_now  # that life may still remove something
         self.acked += done.acked()
         self.draw.choice((self.lives.kill, self.lives.terminate))()
         self.bound_disk(place)

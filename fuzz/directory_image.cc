@@ -1,0 +1,275 @@
+#include "directory_image.h"
+
+#include <array>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/crc32c.h"
+#include "log/checkpoint.h"
+#include "log/index_file.h"
+#include "log/record.h"
+#include "log/segment.h"
+
+namespace booblik::fuzz {
+namespace {
+
+constexpr std::size_t kFilesMax = 24;
+constexpr std::size_t kPiecesMax = 32;
+
+using Content = log::MemoryDisk::Content;
+
+std::string directory_of(std::int32_t partition) {
+  return "data/" + std::string(kTopic) + "-" + std::to_string(partition);
+}
+
+void put_big_endian(Content& out, std::integral auto value) {
+  const std::size_t at = out.size();
+  out.resize(at + sizeof value);
+  store_big_endian(out.data() + at, value);
+}
+
+class DirectoryImage {
+ public:
+  DirectoryImage(InputReader& input, log::MemoryDisk& disk) : input_(input), disk_(disk) {}
+
+  void make() {
+    for (std::size_t file = 0; file < kFilesMax && !input_.empty(); ++file) {
+      const std::size_t kind = input_.below(16);
+      const auto partition = static_cast<std::int32_t>(input_.below(kPartitions));
+      if (kind < 7) {
+        put_segment(partition, next_base(partition));
+      } else if (kind < 10) {
+        put_index(partition);
+      } else if (kind < 13) {
+        put_checkpoint();
+      } else {
+        put_odd_file(partition);
+      }
+    }
+  }
+
+ private:
+  struct Written {
+    std::vector<log::IndexEntry> entries;  // of every record
+    std::int64_t records = 0;
+    std::int64_t bytes = 0;  // up to the end of the last good record
+    std::int64_t file_bytes = 0;
+  };
+
+  // Where the partition goes on, mostly; or somewhere else.
+  std::int64_t next_base(std::int32_t partition) {
+    static constexpr std::array<std::int64_t, 6> kOdd = {0,
+                                                         1,
+                                                         std::int64_t{1} << 32U,
+                                                         std::int64_t{1} << 40U,
+                                                         std::numeric_limits<std::int64_t>::max() - 1,
+                                                         std::numeric_limits<std::int64_t>::max()};
+    const std::size_t choice = input_.below(16);
+    if (choice < 10) {
+      return ends_[partition];
+    }
+    if (choice < 14) {
+      const std::int64_t end = std::min(ends_[partition], log::kOffsetMax.value());
+      return std::max<std::int64_t>(0, end + static_cast<std::int8_t>(input_.byte()));
+    }
+    return kOdd[input_.below(kOdd.size())];
+  }
+
+  void add_record(Content& out, Written& written, std::int64_t base, std::size_t size) {
+    Content payload(size == 0 ? 1 : size, static_cast<std::byte>(written.records + 1));
+    const std::uint32_t crc = crc32c(payload);
+    const auto position = static_cast<std::int64_t>(out.size());
+    if (base <= std::numeric_limits<std::int64_t>::max() - written.records) {
+      written.entries.push_back({Offset(base + written.records), Position(position), crc});
+    }
+    put_big_endian(out, static_cast<std::int32_t>(payload.size()));
+    put_big_endian(out, crc);
+    out.insert(out.end(), payload.begin(), payload.end());
+    ++written.records;
+    written.bytes = static_cast<std::int64_t>(out.size());
+  }
+
+  void add_piece(Content& out, Written& written, std::int64_t base) {
+    switch (input_.below(8)) {
+      case 0:
+      case 1:
+      case 2:
+        for (std::size_t count = 1 + input_.below(8), size = input_.below(64); count > 0; --count) {
+          add_record(out, written, base, size);
+        }
+        break;
+      case 3:
+        out.resize(out.size() + input_.byte());
+        break;
+      case 4: {
+        const Bytes raw = input_.take(input_.byte());
+        out.insert(out.end(), raw.begin(), raw.end());
+        break;
+      }
+      case 5:  // a record whose checksum is wrong
+        add_record(out, written, base, input_.below(64));
+        out.back() ^= std::byte{0x40};
+        break;
+      case 6:  // a header alone, with any size
+        put_big_endian(out, input_.number<std::int32_t>());
+        put_big_endian(out, input_.number<std::uint32_t>());
+        break;
+      default:  // one byte of what is there
+        if (!out.empty()) {
+          out[input_.number<std::uint16_t>() % out.size()] ^= static_cast<std::byte>(input_.byte());
+        }
+    }
+  }
+
+  void put_segment(std::int32_t partition, std::int64_t base) {
+    Content out;
+    Written written;
+    for (std::size_t pieces = input_.below(kPiecesMax); pieces > 0 && !input_.empty(); --pieces) {
+      add_piece(out, written, base);
+    }
+    written.file_bytes = static_cast<std::int64_t>(out.size());
+    disk_.put(directory_of(partition) + "/" + log::segment_file_name(Offset(base)), std::move(out));
+    bases_[partition] = base;
+    ends_[partition] =
+        base <= std::numeric_limits<std::int64_t>::max() - written.records ? base + written.records : base;
+    written_[partition] = std::move(written);
+  }
+
+  // Of the segment that was put last; from the truth in as many places as the input says.
+  void put_index(std::int32_t partition) {
+    const Written& written = written_[partition];
+    const std::int64_t base = input_.below(8) == 0 ? next_base(partition) : bases_[partition];
+    Content out = log::encode_index_header(Offset(base));
+    log::SegmentIndex index(Offset(base), kIndexInterval);
+    const std::size_t lie = input_.below(32);
+    for (std::size_t i = 0; i < written.entries.size(); ++i) {
+      log::IndexEntry entry = written.entries[i];
+      if (i == lie) {
+        entry.position += static_cast<std::int8_t>(input_.byte());
+        entry.crc ^= input_.byte();
+      }
+      if (entry.position >= Position(0) && entry.offset >= Offset(base) && index.ascends(entry)) {
+        index.add(entry);
+      }
+    }
+    log::append_entries(out, index, 0, index.size());
+    if (input_.below(2) == 0) {
+      log::append_summary(out, summary(written, base, static_cast<std::int64_t>(index.size())));
+    }
+    if (input_.below(4) == 0) {
+      const Bytes raw = input_.take(input_.byte());
+      out.insert(out.end(), raw.begin(), raw.end());
+    }
+    if (input_.below(4) == 0) {
+      out.resize(out.size() - std::min<std::size_t>(out.size(), input_.byte()));
+    }
+    disk_.put(directory_of(partition) + "/" + log::index_file_name(Offset(base)), std::move(out));
+  }
+
+  log::SegmentSummary summary(const Written& written, std::int64_t base, std::int64_t entries) {
+    log::SegmentSummary summary;
+    summary.base = Offset(base);
+    summary.end = Offset(base);
+    if (base <= std::numeric_limits<std::int64_t>::max() - written.records) {
+      summary.end += written.records;
+    }
+    summary.bytes = written.bytes;
+    summary.file_bytes = written.file_bytes;
+    summary.entries = entries;
+    for (std::int64_t* number : {&summary.bytes, &summary.file_bytes, &summary.entries}) {
+      if (input_.below(8) == 0) {
+        *number += static_cast<std::int8_t>(input_.byte());
+      }
+    }
+    if (input_.below(8) == 0) {
+      summary.end = Offset(input_.number<std::int64_t>());
+    }
+    for (std::size_t count = input_.below(8) == 0 ? input_.below(4) : 0; count > 0; --count) {
+      const Offset from = summary.base.value() < std::numeric_limits<std::int64_t>::max() - 2048
+                              ? summary.base + std::int64_t{input_.byte()}
+                              : summary.base;
+      const Position position(input_.byte());
+      summary.damage.push_back({from, Offset(from.value() + static_cast<std::int64_t>(input_.below(8))),
+                                position, position + std::int64_t{input_.byte()}});
+    }
+    return summary;
+  }
+
+  void put_checkpoint() {
+    if (input_.below(4) == 0) {
+      const Bytes raw = input_.take(input_.byte());
+      disk_.put("data/checkpoint", Content(raw.begin(), raw.end()));
+      return;
+    }
+    std::vector<log::PartitionCheckpoint> entries;
+    for (std::int32_t partition = 0; partition < kPartitions; ++partition) {
+      if (input_.below(8) == 0) {
+        continue;
+      }
+      const Written& written = written_[partition];
+      log::PartitionCheckpoint entry{{kTopic, PartitionId(partition)},
+                                     Offset(ends_[partition]),
+                                     Offset(bases_[partition]),
+                                     Position(written.bytes),
+                                     WallTime(0),
+                                     WallTime(0)};
+      if (!written.entries.empty() && input_.below(2) == 0) {
+        const log::IndexEntry& known = written.entries[input_.byte() % written.entries.size()];
+        entry.offset = known.offset;
+        entry.position = known.position;
+      }
+      if (input_.below(8) == 0) {
+        entry.offset = Offset(input_.number<std::int64_t>());
+      }
+      if (input_.below(8) == 0) {
+        entry.segment_base = Offset(input_.number<std::int64_t>());
+      }
+      if (input_.below(8) == 0) {
+        entry.position = Position(input_.number<std::int64_t>());
+      }
+      entries.push_back(entry);
+    }
+    disk_.put("data/checkpoint", log::encode_checkpoints(entries));
+  }
+
+  void put_odd_file(std::int32_t partition) {
+    static constexpr std::array<const char*, 10> kNames = {"checkpoint.new",
+                                                           "lock",
+                                                           "t-00/x",
+                                                           "t-5",
+                                                           "99999999999999999999.log",
+                                                           "00000000000000000001.LOG",
+                                                           "1.log",
+                                                           "00000000000000000000.index",
+                                                           "other-0/x",
+                                                           ""};
+    const std::string place = input_.below(2) == 0 ? "data" : directory_of(partition);
+    std::string name = kNames[input_.below(kNames.size())];
+    if (name.empty()) {
+      for (const std::byte byte : input_.take(1 + input_.below(24))) {
+        name += byte == std::byte{'/'} || byte == std::byte{0} ? '_' : static_cast<char>(byte);
+      }
+      if (name.empty() || name == "." || name == "..") {
+        return;
+      }
+    }
+    const Bytes raw = input_.take(input_.byte());
+    disk_.put(place + "/" + name, Content(raw.begin(), raw.end()));
+  }
+
+  InputReader& input_;
+  log::MemoryDisk& disk_;
+  std::map<std::int32_t, std::int64_t> bases_;
+  std::map<std::int32_t, std::int64_t> ends_;
+  std::map<std::int32_t, Written> written_;
+};
+
+}  // namespace
+
+void put_directory(InputReader& input, log::MemoryDisk& disk) {
+  DirectoryImage(input, disk).make();
+}
+
+}  // namespace booblik::fuzz
