@@ -28,11 +28,10 @@ void check(Bytes bytes) {
                   "entries ascend");
   }
   BOOBLIK_CHECK(file->index.size() * 16 <= bytes.size(), "memory follows the bytes that are there");
-  // The good prefix, decoded again, is the same file.
+  // The good prefix, which leaves the summary out, decoded again is the same index.
   const auto again =
       log::decode_index_file(bytes.first(static_cast<std::size_t>(file->valid_bytes)), kBase, kInterval);
-  BOOBLIK_CHECK(again && again->valid_bytes == file->valid_bytes &&
-                    again->index.size() == file->index.size() && again->summary == file->summary,
+  BOOBLIK_CHECK(again && again->valid_bytes == file->valid_bytes && again->index.size() == file->index.size(),
                 "what is good stays good");
 }
 
