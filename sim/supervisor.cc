@@ -159,6 +159,9 @@ void Supervisor::fill_disk_for_a_while() {
     workload_.world.scheduler().sleep(std::chrono::milliseconds(between(random_, 1, millis_max)), "sleep");
   };
   sleep(plan_.life_millis / 2 + 1);
+  if (workload_.ended()) {
+    return;  // the faults have stopped meanwhile
+  }
   workload_.world.probes().hit("sim.disk.filled");
   files.set_capacity(files.used_bytes() + between(random_, 0, 4) * kPageBytes);
   sleep(5'000);
