@@ -15,7 +15,7 @@ Consumption::Consumption(const ClientContext& context, const ConsumeOptions& opt
     : context_(context),
       options_(options),
       format_(std::move(format)),
-      output_(context.environment.reactor(), context.roles.clock),
+      output_(context.environment.reactor(), context.environment.system(), context.roles.clock),
       last_save_(context.roles.clock.now()),
       left_(options.count) {}
 

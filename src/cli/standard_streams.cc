@@ -89,10 +89,23 @@ std::optional<std::int64_t> InputFile::size() const {
   return status.st_size;
 }
 
-StandardOutput::StandardOutput(env::Reactor& reactor, const env::Clock& clock)
-    : reactor_(reactor), clock_(clock), writable_(reactor), turn_(reactor) {
-  if (const auto watch = reactor_.watch(STDOUT_FILENO, *this)) {
+// The descriptor that a shell gave stays in blocking mode, since others may share it. A pipe is opened again,
+// which makes an open file of its own.
+StandardOutput::StandardOutput(env::Reactor& reactor, env::SystemCalls& system, const env::Clock& clock)
+    : reactor_(reactor), clock_(clock), descriptor_(STDOUT_FILENO), writable_(reactor), turn_(reactor) {
+  struct stat status{};
+  if (::fstat(STDOUT_FILENO, &status) == 0 && S_ISFIFO(status.st_mode)) {
+    const std::int64_t opened = system.open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC, 0);
+    if (opened >= 0) {
+      descriptor_ = static_cast<int>(opened);
+      own_ = env::Descriptor(system, descriptor_);
+    }
+  }
+  if (const auto watch = reactor_.watch(descriptor_, *this)) {
     watch_ = *watch;
+  } else {
+    descriptor_ = STDOUT_FILENO;
+    own_.reset();
   }
 }
 
@@ -125,10 +138,10 @@ Result<bool> StandardOutput::write_all(std::string_view rest) {
     if (!wait_writable()) {
       return false;
     }
-    // The descriptor stays in blocking mode, since it may be shared with a shell. What poll calls writable
-    // takes PIPE_BUF bytes without blocking.
-    const std::size_t block = watch_.value == 0 ? rest.size() : std::min<std::size_t>(rest.size(), PIPE_BUF);
-    const ssize_t count = ::write(STDOUT_FILENO, rest.data(), block);
+    // In blocking mode, what poll calls writable takes PIPE_BUF bytes at once.
+    const bool may_block = watch_.value != 0 && !own_.open();
+    const std::size_t block = may_block ? std::min<std::size_t>(rest.size(), PIPE_BUF) : rest.size();
+    const ssize_t count = ::write(descriptor_, rest.data(), block);
     if (count >= 0) {
       rest.remove_prefix(static_cast<std::size_t>(count));
     } else if (errno == EPIPE) {
@@ -143,7 +156,7 @@ Result<bool> StandardOutput::write_all(std::string_view rest) {
 // False when the reader was given time enough.
 bool StandardOutput::wait_writable() {
   while (watch_.value != 0) {
-    pollfd query{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+    pollfd query{.fd = descriptor_, .events = POLLOUT, .revents = 0};
     if (::poll(&query, 1, 0) != 0) {
       return true;
     }

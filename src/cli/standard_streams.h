@@ -54,7 +54,7 @@ class InputFile final : private env::ReadinessHandler {
 // other; several fibers may append and flush, and no text of one call is cut by another's.
 class StandardOutput final : private env::ReadinessHandler {
  public:
-  StandardOutput(env::Reactor& reactor, const env::Clock& clock);
+  StandardOutput(env::Reactor& reactor, env::SystemCalls& system, const env::Clock& clock);
   StandardOutput(const StandardOutput&) = delete;
   StandardOutput& operator=(const StandardOutput&) = delete;
   ~StandardOutput() override;
@@ -78,6 +78,8 @@ class StandardOutput final : private env::ReadinessHandler {
 
   env::Reactor& reactor_;
   const env::Clock& clock_;
+  env::Descriptor own_;  // of a pipe, opened once more so that it need not block; otherwise none
+  int descriptor_;
   env::WatchId watch_;  // none: a regular file or a device, which never has to be waited for
   env::Event writable_;
   env::Event turn_;
