@@ -24,8 +24,9 @@ import coverage
 import seeds
 
 ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / "build/fuzz"
-FOUND = BUILD / "found"
+BUILD = ROOT / "build/asan"
+DATA = ROOT / "build/fuzz"
+FOUND = DATA / "found"
 CRASHES = ROOT / "fuzz/crashes"
 INPUT_SECONDS_MAX = 20  # an input that takes longer hangs
 INPUT_MEMORY_MIB_MAX = 256  # in one allocation: nothing is sized from an announced length
@@ -83,12 +84,12 @@ def statistic(log: str, name: str) -> str:
 def run(target: str, seconds: int) -> bool:
     """Says in one line how it went; what was found is in build/fuzz/found."""
     program = program_of(target)
-    corpus = BUILD / "corpus" / target
+    corpus = DATA / "corpus" / target
     for folder in (corpus, FOUND):
         folder.mkdir(parents=True, exist_ok=True)
-    log_path = BUILD / f"{target}.log"
+    log_path = DATA / f"{target}.log"
     command = [str(program), f"-max_total_time={seconds}", *limits(), "-print_final_stats=1", f"-dict={ROOT / 'fuzz/booblik.dict'}"]
-    command += [f"-artifact_prefix={FOUND}/{target}-", str(corpus), str(BUILD / "seeds" / target)]
+    command += [f"-artifact_prefix={FOUND}/{target}-", str(corpus), str(DATA / "seeds" / target)]
     with open(log_path, "w") as log_file:
         ended = subprocess.run(command, stdout=log_file, stderr=subprocess.STDOUT, env=environment(), stdin=subprocess.DEVNULL)
     log = log_path.read_text(errors="replace")
@@ -170,7 +171,7 @@ def main() -> int:
             print("\n".join(programs()))
             return 0
         if options.what == "coverage":
-            return 0 if coverage.report(ROOT, BUILD, programs(ROOT / "build/fuzz-coverage"), options.full) else 1
+            return 0 if coverage.report(ROOT, DATA, programs(ROOT / "build/fuzz-coverage"), options.full) else 1
         if options.what in ("replay", "keep"):
             wanted = 1 if options.what == "replay" else 2
             if len(options.arguments) != wanted:
@@ -178,7 +179,7 @@ def main() -> int:
             file = Path(options.arguments[0])
             return 0 if (replay(file) if options.what == "replay" else keep(file, options.arguments[1])) else 1
         seconds = seconds_of(options.arguments)
-        seeds.write(BUILD / "seeds")
+        seeds.write(DATA / "seeds")
         if options.what == "all":
             return 0 if run_all(seconds, max(1, options.jobs)) else 1
         return 0 if run(options.what, seconds) else 1
