@@ -2,7 +2,7 @@
 
     install_test.py BUILD_DIR PROGRAM
 
-BUILD_DIR is a built meson folder of booblik, PROGRAM its broker. Each program is built from examples/ and run against a live broker.
+BUILD_DIR is a built meson folder of booblik, PROGRAM its broker. Each program is built from docs/examples/ and run against a live broker.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class InstalledLibrary(unittest.TestCase):
         folder = self.folder / name
         folder.mkdir()
         for example in ("produce.cc", "consume.cc"):
-            shutil.copy(ROOT / "examples" / example, folder)
+            shutil.copy(ROOT / "docs/examples" / example, folder)
         return folder
 
     def run_here(self, program: Path, *arguments: str) -> str:
@@ -127,12 +127,12 @@ class InstalledLibrary(unittest.TestCase):
         self.assertIn("libbooblik.so.0", run("readelf", "-d", library, folder=self.folder))
 
     def test_public_headers_need_the_standard_library_only(self) -> None:
-        for header in sorted((ROOT / "include/booblik").glob("*.h")):
+        for header in sorted((ROOT / "src/library/include/booblik").glob("*.h")):
             for included in re.findall(r'#\s*include\s*([<"][^>"]+[>"])', header.read_text()):
                 self.assertRegex(included, r"^<(?:booblik/\w+\.h|[a-z_]+)>$", f"{header.name} includes {included}")
 
     def test_the_examples_work_together(self) -> None:
-        produce, consume = BUILD / "examples/example-produce", BUILD / "examples/example-consume"
+        produce, consume = BUILD / "docs/examples/example-produce", BUILD / "docs/examples/example-consume"
         positions = self.folder / "positions"
         self.run_here(produce, self.address, "t", "one", "two")
         first = self.run_here(consume, self.address, "t", "0", str(positions))
