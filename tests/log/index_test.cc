@@ -186,6 +186,37 @@ TEST(IndexFile, ADamagedSizeThatLeadsToALaterRecordIsNoticed) {
   EXPECT_EQ(world.read(7), std::string(500, 'z'));
 }
 
+// An index that is made anew can have fewer entries than the file says: damage leaves out what it covers, and
+// so does another interval.
+TEST(IndexFile, OneWithFewerEntriesThanWereWrittenIsWrittenAnew) {
+  MemoryDisk disk;
+  SegmentFiles files(disk, 4);
+  Segment segment(files.name("data/0.log"), Offset(0), 1);
+  const std::string path = "data/0.booblik-index";
+  const auto index_of = [](std::int64_t entries, std::int64_t distance) {
+    SegmentIndex index(Offset(0), 1);
+    for (std::int64_t i = 0; i < entries; ++i) {
+      index.add({Offset(i * distance), Position(i * distance * 10), 7});
+    }
+    return index;
+  };
+  ASSERT_TRUE(write_index_file(disk, path, segment, index_of(50, 1), Position(10'000), nullptr));
+  EXPECT_EQ(segment.index_entries_written, 50U);
+
+  segment.index_file_bytes = 0;  // whoever makes an index anew says so
+  const SegmentIndex rebuilt = index_of(5, 10);
+  segment.end = Offset(50);
+  segment.bytes = segment.file_bytes = 500;
+  const SegmentSummary summary = summarize(segment, rebuilt);
+  ASSERT_TRUE(write_index_file(disk, path, segment, rebuilt, Position(10'000), &summary));
+  EXPECT_EQ(segment.index_entries_written, 5U);
+  const auto read = decode_index_file(disk.content(path), Offset(0), 1);
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->index.size(), 5U);
+  EXPECT_EQ(read->index[4], rebuilt[4]);
+  EXPECT_EQ(read->summary, summary);
+}
+
 TEST(IndexFile, AMissingOneIsMadeAnewOnce) {
   LogWorld world({.segment_capacity_bytes = 60, .index_interval_bytes = 1});
   world.index_bytes_max = 0;  // nothing stays in memory
