@@ -22,20 +22,23 @@ bool is_old(const Workload& workload, const Question& question) {
   return question.epoch != workload.model.epoch();
 }
 
-void check_produce(Workload& workload, const Question& question, const wire::ResponseHeader& header,
-                   Bytes frame) {
+Answer check_produce(Workload& workload, const Question& question, const wire::ResponseHeader& header,
+                     Bytes frame) {
   Model& model = workload.model;
   if (header.error != wire::WireError::none) {
-    return model.violate(fmt::format("PRODUCE was refused with error {}", static_cast<int>(header.error)));
+    model.violate(fmt::format("PRODUCE was refused with error {}", static_cast<int>(header.error)));
+    return {};
   }
   const auto answer = wire::decode_produce_response(frame);
   if (!answer) {
-    return model.violate(fmt::format("PRODUCE answer: {}", answer.error().reason));
+    model.violate(fmt::format("PRODUCE answer: {}", answer.error().reason));
+    return {};
   }
   const bool forced = question.acks == wire::AckPolicy::forced;
   const std::int64_t base = answer->base_offset.value();
   if (is_old(workload, question)) {
-    return model.acked_by_the_dead(question.first, question.records, base, forced);
+    model.acked_by_the_dead(question.first, question.records, base, forced);
+    return {};
   }
   if (base < question.ends[question.partition]) {
     model.violate(fmt::format("partition {}: PRODUCE got base offset {}, below the end {} known before",
@@ -50,6 +53,9 @@ void check_produce(Workload& workload, const Question& question, const wire::Res
     }
   }
   model.acked(question.first, question.records, base, answer->log_end_offset.value(), forced);
+  Answer result;
+  result.end = base + question.records;
+  return result;
 }
 
 // Whole records from the question's offset on.
@@ -193,6 +199,14 @@ void check_refusal(Workload& workload, const Question& question, const wire::Res
   }
 }
 
+// Retention by age alone takes nothing that was sent to this life of the broker less than that age ago.
+void check_retention(Workload& workload, std::size_t partition, std::int64_t start) {
+  const Plan& plan = workload.plan;
+  if (plan.retention_millis != 0 && plan.retention_bytes == 0) {
+    workload.model.check_taken(partition, start, std::chrono::milliseconds(plan.retention_millis));
+  }
+}
+
 void check_metadata(Workload& workload, const Question& question, Bytes frame) {
   Model& model = workload.model;
   const auto topics = wire::decode_metadata_response(frame);
@@ -212,6 +226,7 @@ void check_metadata(Workload& workload, const Question& question, Bytes frame) {
             fmt::format("partition {}: METADATA says that the log starts at {}, but {} was known before",
                         partition, each.log_start.value(), question.starts[partition]));
       }
+      check_retention(workload, partition, each.log_start.value());
       model.told_start(partition, each.log_start.value());
       ++partition;
     }
@@ -243,8 +258,7 @@ Answer check_answer(Workload& workload, const Question& question, Bytes frame) {
   }
   switch (question.kind) {
     case Question::Kind::produce:
-      check_produce(workload, question, *header, frame);
-      return {};
+      return check_produce(workload, question, *header, frame);
     case Question::Kind::fetch:
       return is_old(workload, question) ? Answer{} : check_fetch(workload, question, *header, frame);
     case Question::Kind::metadata:

@@ -40,7 +40,7 @@ struct Answer {
   bool out_of_range = false;
   bool met_damage = false;       // of a FETCH: what follows its last sound record is none
   std::int64_t next_offset = 0;  // of a FETCH: behind the last whole record
-  std::int64_t end = 0;          // of a FETCH: the high watermark
+  std::int64_t end = 0;          // of a FETCH: the high watermark; of a PRODUCE: behind its last record
 };
 
 // Tells the model what `frame` says, or that it cannot be the answer. Whatever is wrong is a violation of the

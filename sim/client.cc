@@ -64,6 +64,7 @@ void Client::add_produce(Question& question, std::vector<std::byte>& bytes) {
   for (std::int64_t index = 0; index < question.records; ++index) {
     sizes.push_back(between(random_, kPayloadBytesMin, std::max(kPayloadBytesMin, plan.payload_bytes_max())));
   }
+  workload_.model.set_now(workload_.now());
   question.first = workload_.model.send_batch(question.partition, connection_number_, sizes);
   std::vector<std::vector<std::byte>> payloads;
   for (std::size_t index = 0; index < sizes.size(); ++index) {
@@ -161,6 +162,15 @@ bool Client::burst() {
   return good && !(misbehaves && how == 1);
 }
 
+// Requests of one connection take effect in order, so those behind this one see at least this end.
+void Client::raise_ends(std::vector<Question>& questions, const Question& after, std::int64_t end) {
+  const bool says_nothing = after.refusal != wire::WireError::none || after.kind != Question::Kind::produce;
+  for (auto question = questions.rbegin(); !says_nothing && &*question != &after; ++question) {
+    std::int64_t& known = question->ends[after.partition];
+    known = std::max(known, end);
+  }
+}
+
 // The broker closes a connection that asks for what it has lost, and looks the same when it ends for another
 // reason.
 void Client::step_over_damage(const Question& question, const Error& error) {
@@ -174,6 +184,7 @@ bool Client::take_answers(std::vector<Question>& questions, Deadline deadline) {
   Instant in_turn = workload_.now();
   for (Question& question : questions) {
     if (!question.is_answered()) {
+      raise_ends(questions, question, question.ends[question.partition] + question.records);
       continue;
     }
     question.in_turn = in_turn;
@@ -191,6 +202,7 @@ bool Client::take_answers(std::vector<Question>& questions, Deadline deadline) {
       workload_.world.scheduler().stop();
       return false;
     }
+    raise_ends(questions, question, answer.end);
     if (question.kind == Question::Kind::fetch && question.refusal == wire::WireError::none &&
         question.epoch == workload_.model.epoch()) {
       positions_[question.partition] = answer.next_offset + (answer.met_damage ? 1 : 0);

@@ -31,6 +31,7 @@ class Client {
   void add_question(std::vector<Question>& questions, std::vector<std::byte>& bytes);
   void add_produce(Question& question, std::vector<std::byte>& bytes);
   void add_fetch(Question& question, std::vector<std::byte>& bytes);
+  static void raise_ends(std::vector<Question>& questions, const Question& after, std::int64_t end);
   void step_over_damage(const Question& question, const Error& error);
   void pause(std::int64_t mean_millis);
 

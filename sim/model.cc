@@ -23,7 +23,8 @@ AttemptNumber Model::send_batch(std::size_t partition, std::uint64_t connection,
                          .connection = connection,
                          .life = life_,
                          .payload_bytes = payload_bytes[index],
-                         .index_in_batch = static_cast<std::int64_t>(index)});
+                         .index_in_batch = static_cast<std::int64_t>(index),
+                         .sent = now_});
   }
   return first;
 }
@@ -280,6 +281,23 @@ void Model::told_end(std::size_t partition, std::int64_t end, std::int64_t end_a
                         partition, what, end, end_at_send));
   }
   partitions_[partition].end = std::max(partitions_[partition].end, end);
+}
+
+void Model::check_taken(std::size_t partition, std::int64_t start, Duration age) {
+  const Partition& here = partitions_[partition];
+  for (std::int64_t offset = here.start; offset < start; ++offset) {
+    const std::int64_t number = known_at(here, offset);
+    if (number == kUnknown || attempts_[static_cast<std::size_t>(number)].life != life_) {
+      continue;
+    }
+    count("record taken by age");
+    const Duration since = now_ - attempts_[static_cast<std::size_t>(number)].sent;
+    if (since < age) {
+      return violate(fmt::format("partition {}: retention took offset {}, {} ms after it was sent", partition,
+                                 offset,
+                                 std::chrono::duration_cast<std::chrono::milliseconds>(since).count()));
+    }
+  }
 }
 
 void Model::told_start(std::size_t partition, std::int64_t start) {

@@ -35,6 +35,7 @@ struct Attempt {
   std::int64_t index_in_batch = 0;
   bool refused = false;
   bool in_transit = false;   // it is not known yet over which connection it goes, and in which life
+  Instant sent;
   std::int64_t offset = -1;  // once it is known, for ever
 };
 
@@ -68,6 +69,8 @@ class Model {
   void damaged(std::size_t partition, std::int64_t offset);
   void told_end(std::size_t partition, std::int64_t end, std::int64_t end_at_send, const char* what);
   void told_start(std::size_t partition, std::int64_t start);
+  // Nothing between the start that was told last and `start` was sent in this life and less than `age` ago.
+  void check_taken(std::size_t partition, std::int64_t start, Duration age);
 
   // --- the broker's lives ---
   void life_begins() {

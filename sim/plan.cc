@@ -87,6 +87,7 @@ void draw_disk(Plan& plan, env::Random random, bool faulty) {
   plan.name_error_odds = maybe(random, faulty, 5, 10);
   plan.no_space_odds = maybe(random, faulty, 5, 11);
   plan.too_many_files_odds = maybe(random, faulty, 4, 9);
+  plan.disk_tail_odds = maybe(random, true, 1, 8);
 }
 
 void draw_network(Plan& plan, env::Random random, bool cuts, bool faulty) {
@@ -98,6 +99,9 @@ void draw_network(Plan& plan, env::Random random, bool cuts, bool faulty) {
   plan.reset_odds = maybe(random, faulty, 5, 11);
   plan.refuse_odds = maybe(random, faulty, 2, 6);
   plan.socket_bytes = log_uniform(random, 8, 17);
+  plan.network_micros_max = log_uniform(random, 5, 14);
+  plan.backlog_max = log_uniform(random, 0, 6);
+  plan.reset_keeps_received = random.one_in(2) ? 1 : 0;
 }
 
 // Limits that are met: of memory, of connections, of open files.
@@ -149,6 +153,12 @@ Plan draw_plan(std::uint64_t seed, Mode mode) {
   plan.drift_per_million = maybe(rest, !calm, 4, 16);
   if (mode == Mode::rot) {
     draw_rot(plan, random_stream(seed, "plan rot"));
+  }
+  // After a failure of these the partition takes no records until somebody restarts the broker.
+  const bool failures_stay = plan.sync_error_odds != 0 || plan.write_error_odds != 0 ||
+                             plan.directory_sync_error_odds != 0 || plan.name_error_odds != 0;
+  if (failures_stay && plan.life_millis == 0) {
+    plan.life_millis = log_uniform(rest, 11, 14);
   }
   if (calm) {
     plan.misbehaviour_odds = 0;
@@ -212,6 +222,7 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"split_write_odds", &split_write_odds},
           {"slow_spell_odds", &slow_spell_odds},
           {"hang_odds", &hang_odds},
+          {"disk_tail_odds", &disk_tail_odds},
           {"read_error_odds", &read_error_odds},
           {"write_error_odds", &write_error_odds},
           {"sync_error_odds", &sync_error_odds},
@@ -231,6 +242,9 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"reset_odds", &reset_odds},
           {"refuse_odds", &refuse_odds},
           {"socket_bytes", &socket_bytes},
+          {"network_micros_max", &network_micros_max},
+          {"backlog_max", &backlog_max},
+          {"reset_keeps_received", &reset_keeps_received},
           {"wall_jump_millis", &wall_jump_millis},
           {"drift_per_million", &drift_per_million},
           {"planted_fault", &planted_fault}};

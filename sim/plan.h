@@ -71,6 +71,7 @@ struct Plan {
   std::int64_t split_write_odds = 0;
   std::int64_t slow_spell_odds = 0;
   std::int64_t hang_odds = 0;
+  std::int64_t disk_tail_odds = 0;  // an operation takes 30 times as long
   std::int64_t read_error_odds = 0;
   std::int64_t write_error_odds = 0;
   std::int64_t sync_error_odds = 0;
@@ -90,6 +91,9 @@ struct Plan {
   std::int64_t reset_odds = 0;
   std::int64_t refuse_odds = 0;
   std::int64_t socket_bytes = 65'536;
+  std::int64_t network_micros_max = 200;  // the latency of a piece
+  std::int64_t backlog_max = 128;
+  std::int64_t reset_keeps_received = 0;  // what had arrived in front of a reset can still be read
   std::int64_t wall_jump_millis = 0;
   std::int64_t drift_per_million = 0;
 

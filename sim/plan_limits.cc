@@ -53,6 +53,9 @@ const std::map<std::string_view, Range>& ranges() {
       {"file_sync_keeps_name", {0, 1}},
       {"names_park", {0, 1}},
       {"socket_bytes", {1, 1'073'741'824}},
+      {"network_micros_max", {1, 10'000'000}},
+      {"backlog_max", {1, 10'000}},
+      {"reset_keeps_received", {0, 1}},
       {"wall_jump_millis", {0, 1'000'000'000'000}},
       {"drift_per_million", {-900'000, 900'000}},
       {"planted_fault", {0, 5}}};

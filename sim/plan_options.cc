@@ -1,4 +1,6 @@
 // A plan as the options of each part of the world.
+#include <algorithm>
+#include <chrono>
 #include <string>
 
 #include "sim/plan.h"
@@ -30,6 +32,9 @@ DiskOptions Plan::disk() const {
   disk.split_write_odds = odds(split_write_odds);
   disk.slow_spell_odds = odds(slow_spell_odds);
   disk.hang_odds = odds(hang_odds);
+  for (Latency* latency : {&disk.read, &disk.write, &disk.sync, &disk.names}) {
+    latency->tail_odds = odds(disk_tail_odds);
+  }
   disk.read_error_odds = odds(read_error_odds);
   disk.write_error_odds = odds(write_error_odds);
   disk.sync_error_odds = odds(sync_error_odds);
@@ -56,6 +61,10 @@ NetworkOptions Plan::network() const {
   network.reset_odds = odds(reset_odds);
   network.refuse_odds = odds(refuse_odds);
   network.buffer_bytes = socket_bytes;
+  network.latency_high = std::chrono::microseconds(network_micros_max);
+  network.latency_low = std::min(network.latency_low, network.latency_high);
+  network.backlog_max = backlog_max;
+  network.reset_loses_received = reset_keeps_received == 0;
   return network;
 }
 
