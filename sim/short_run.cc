@@ -30,6 +30,7 @@ Plan short_plan() {
   plan.retention_bytes = 600;
   plan.open_files_max = 2;
   plan.life_millis = 1;  // things may be late
+  plan.hang_odds = 1;    // the script hangs, not the dice: for the oracles of time alone
   plan.policy = static_cast<std::int64_t>(Policy::fifo);
   return plan;
 }
@@ -39,6 +40,7 @@ DiskOptions disk_of(const Plan& plan, const ShortRunOptions& options) {
   disk.script = options.script;
   disk.power_loss = options.power_loss;
   disk.evict_odds = options.evict ? 1 : 0;
+  disk.hang_odds = 0;
   disk.hang = std::chrono::seconds(3);
   return disk;
 }
