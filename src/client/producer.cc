@@ -162,8 +162,8 @@ void Producer::end_fibers() {
   work_.notify_all();
   answers_.notify_all();
   progress_.notify_all();
-  const bool ended = fibers_.wait(Deadline::never());
-  BOOBLIK_CHECK(ended, "a wait without deadline ends when all are done");
+  (void)fibers_.wait(
+      Deadline::never());  // false only when a simulated world ends, and its fibers before this one
 }
 
 }  // namespace booblik::client

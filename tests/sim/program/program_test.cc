@@ -13,6 +13,7 @@
 namespace booblik::sim {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 Instant at_nanoseconds(std::int64_t count) {
@@ -36,7 +37,8 @@ TEST(ExplainDifferenceTest, ShowsWhereTheEventWasWhenTracesAgree) {
   plan.load_millis = 500;
   const std::string text = explain_difference(stacks, 3, plan, 40);
   EXPECT_THAT(text, HasSubstr("agree; around that event they say:"));
-  EXPECT_THAT(text, HasSubstr("#40 "));
+  EXPECT_THAT(text, ContainsRegex("#3[0-9] "));  // not every event has a line of its own
+  EXPECT_THAT(text, ContainsRegex("#4[0-9] "));
 }
 
 TEST(SeedReportTest, GoesThroughJson) {

@@ -10,7 +10,7 @@ from sim_program import run
 
 # With crashes and restarts, and with errors that the broker logs.
 SEED = ["--seed", "17", "--mode", "crash", "--set", "load_millis=6000", "--set", "life_millis=3000",
-        "--set", "sync_error_odds=20"]
+        "--set", "sync_error_odds=20", "--set", "kill_weight=1", "--set", "power_weight=1", "--set", "stop_weight=0"]
 
 
 def trace(name, *extra):
