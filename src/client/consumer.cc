@@ -251,11 +251,8 @@ Outcome<ConsumedBatch> Consumer::explain_out_of_range() {
     return refused(where(), wire::WireError::unknown_topic_or_partition);
   }
   const wire::PartitionMetadata& now = topic->partitions[index];
-  if (position_ > now.high_watermark) {
-    return note_reset(now);
-  }
   if (position_ >= now.log_start) {
-    return refused(where(), wire::WireError::offset_out_of_range);  // it has come into range meanwhile
+    return note_reset(now);  // also when the log has grown past it meanwhile: a start never goes back
   }
   return failed(
       FailureKind::offset_out_of_range,
@@ -269,6 +266,12 @@ Outcome<ConsumedBatch> Consumer::explain_oversized(std::optional<std::int32_t> r
     const auto answer = ask(wire::kRecordHeaderBytes, std::chrono::milliseconds(0));
     if (!answer) {
       return std::unexpected(answer.error());
+    }
+    if (answer->error == wire::WireError::offset_out_of_range) {
+      return explain_out_of_range();  // retention came in between
+    }
+    if (answer->error != wire::WireError::none) {
+      return refused(where(), answer->error);
     }
     const auto decoded = wire::decode_fetch_response(answer->frame);
     if (decoded) {

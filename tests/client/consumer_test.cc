@@ -174,6 +174,40 @@ TEST_F(ConsumerTest, TellsAResetLogFromOneThatRetentionHasShortened) {
       10);
 }
 
+// The reason is asked for in a second request, and the log has moved on meanwhile.
+TEST_F(ConsumerTest, AResetLogThatHasGrownPastThePositionMeanwhileWasReset) {
+  with_broker(5, [&](FakeBroker& broker) {
+    auto consumer = open(broker, {Start::At::offset, 6});
+    broker.fault = [&](const wire::Request& request, int) -> std::optional<FakeBroker::Fault> {
+      for (int i = 0; i < 3 && std::holds_alternative<wire::MetadataRequest>(request.body); ++i) {
+        broker.at("t", 0).append(as_bytes("newer"));
+      }
+      return std::nullopt;
+    };
+    EXPECT_EQ(consumer->poll().error().kind, FailureKind::log_reset);
+  });
+}
+
+TEST_F(ConsumerTest, ARecordThatRetentionTakesBeforeItsSizeIsKnownIsOutOfRange) {
+  with_broker(5, [&](FakeBroker& broker) {
+    auto consumer = open(broker, {}, 3);
+    int fetches = 0;
+    broker.fault = [&](const wire::Request& request, int) -> std::optional<FakeBroker::Fault> {
+      if (std::holds_alternative<wire::FetchRequest>(request.body) && ++fetches == 2) {
+        FakeBroker::Partition& partition = broker.at("t", 0);
+        partition.log_start = partition.end();
+        partition.log.clear();
+        partition.positions.clear();
+      }
+      return std::nullopt;
+    };
+    const auto batch = consumer->poll();
+    ASSERT_FALSE(batch.has_value());
+    EXPECT_EQ(batch.error().kind, FailureKind::offset_out_of_range);
+    EXPECT_EQ(fetches, 2);
+  });
+}
+
 TEST_F(ConsumerTest, FollowWaitsForRecords) {
   with_broker(0, [&](FakeBroker& broker) {
     auto consumer = open(broker);

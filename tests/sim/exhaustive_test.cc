@@ -131,7 +131,7 @@ TEST_F(ExhaustiveTest, EveryOperationOfTheRecoveryThatFollowsFailsOrIsTheNextEnd
   }
   print("operations of recoveries", turn);
   EXPECT_GE(recoveries, (operations - 5) / stride());
-  EXPECT_GE(turn, recoveries * 5);
+  EXPECT_GE(turn * stride(), recoveries * 5);
 }
 
 }  // namespace
