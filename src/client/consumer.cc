@@ -218,16 +218,10 @@ Outcome<ConsumedBatch> Consumer::take(const wire::FetchResponse& answer) {
     return ConsumedBatch{records_, end.next, answer.high_watermark};
   }
   if (end.corrupt != nullptr) {
-    auto failure = failed(FailureKind::corrupt_record,
-                          fmt::format("{}: the record is corrupt: {}", where(), end.corrupt));
-    failure.error().offset = position_;
-    return failure;
+    return corrupt(end.corrupt);
   }
   if (end.tail_bytes > 0 && answer.payload.size() < static_cast<std::size_t>(options_.max_bytes)) {
-    auto failure = failed(FailureKind::corrupt_record,
-                          fmt::format("{}: the record is corrupt: the log ends inside it", where()));
-    failure.error().offset = position_;
-    return failure;
+    return corrupt("the log ends inside it");
   }
   if (end.tail_bytes > 0) {
     return explain_oversized(end.tail_record_bytes);
@@ -274,13 +268,13 @@ Outcome<ConsumedBatch> Consumer::explain_oversized(std::optional<std::int32_t> r
       return refused(where(), answer->error);
     }
     const auto decoded = wire::decode_fetch_response(answer->frame);
-    if (decoded) {
-      record_bytes = ByteReader(decoded->payload).read<std::int32_t>();
+    if (!decoded) {
+      return failed(FailureKind::bad_answer, fmt::format("{}: {}", where(), decoded.error().reason));
     }
+    record_bytes = ByteReader(decoded->payload).read<std::int32_t>();
   }
   if (!record_bytes || *record_bytes <= 0) {
-    return failed(FailureKind::bad_answer,
-                  fmt::format("{}: the answer ends inside a record of no size", where()));
+    return corrupt("it has no size");
   }
   auto failure =
       failed(FailureKind::record_exceeds_max_bytes,
@@ -288,6 +282,13 @@ Outcome<ConsumedBatch> Consumer::explain_oversized(std::optional<std::int32_t> r
                          where(), *record_bytes, wire::kRecordHeaderBytes, options_.max_bytes));
   failure.error().offset = position_;
   failure.error().record_bytes = *record_bytes;
+  return failure;
+}
+
+std::unexpected<Failure> Consumer::corrupt(std::string_view reason) const {
+  auto failure =
+      failed(FailureKind::corrupt_record, fmt::format("{}: the record is corrupt: {}", where(), reason));
+  failure.error().offset = position_;
   return failure;
 }
 

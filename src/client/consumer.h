@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -113,6 +114,7 @@ class Consumer {
   // False: not by `deadline`.
   Outcome<bool> reconnect(Deadline deadline);
   [[nodiscard]] std::chrono::milliseconds hold_until(Deadline deadline) const;
+  [[nodiscard]] std::unexpected<Failure> corrupt(std::string_view reason) const;
   std::unexpected<Failure> note_reset(const wire::PartitionMetadata& now);
   [[nodiscard]] std::unexpected<Failure> interrupted() const;
   Outcome<Connection::Answer> ask(std::int32_t max_bytes, std::chrono::milliseconds wait);

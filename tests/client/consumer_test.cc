@@ -1,8 +1,10 @@
 #include "client/consumer.h"
 
 #include <gtest/gtest.h>
+
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -205,6 +207,18 @@ TEST_F(ConsumerTest, ARecordThatRetentionTakesBeforeItsSizeIsKnownIsOutOfRange) 
     ASSERT_FALSE(batch.has_value());
     EXPECT_EQ(batch.error().kind, FailureKind::offset_out_of_range);
     EXPECT_EQ(fetches, 2);
+  });
+}
+
+TEST_F(ConsumerTest, ARecordWhoseSizeHasRottedIsCorruptHoweverLittleIsAskedFor) {
+  with_broker(1, [&](FakeBroker& broker) {
+    std::ranges::fill_n(broker.at("t", 0).log.begin(), 4, std::byte{0});
+    for (const std::int32_t max_bytes : {3, 11, 1000}) {
+      const auto batch = open(broker, {}, max_bytes)->poll();
+      ASSERT_FALSE(batch.has_value());
+      EXPECT_EQ(batch.error().kind, FailureKind::corrupt_record) << max_bytes;
+      EXPECT_EQ(batch.error().offset, Offset(0));
+    }
   });
 }
 

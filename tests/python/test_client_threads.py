@@ -162,8 +162,6 @@ class WithBroker(ProcessTest):
             self.assertEqual(done.returncode, 0, done.stderr)
             return done.stdout.splitlines()
 
-        if "--position-store" not in subprocess.run([PROGRAM, "consume", "--help"], capture_output=True, text=True).stdout:
-            self.skipTest("this booblik consume has no --position-store")
         with broker.connect() as writer:
             writer.produce("a", [b"one", b"two", b"three"])
         self.assertEqual(consumed(), ["one", "two", "three"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -61,7 +60,6 @@ class Package(unittest.TestCase):
                 if words[:1] in (["import"], ["from"]):
                     self.assertNotIn(words[1].split(".")[0], kit, path)
 
-    @unittest.skipUnless(shutil.which("mypy"), "mypy is not installed")
     def test_types(self) -> None:
         for folder, files in ((PACKAGE, ["booblik", "build_wheel_here.py"]), (ROOT / "conformance", ["client.py", "broker.py"])):
             done = subprocess.run(
