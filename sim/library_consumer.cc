@@ -87,6 +87,7 @@ void LibraryConsumer::use(client::Consumer& consumer) {
 bool LibraryConsumer::read(client::Consumer& consumer) {
   epoch_ = workload_.model.epoch();
   end_before_ = workload_.model.known_end(partition_);
+  recoveries_before_ = workload_.model.recoveries(partition_);
   const Deadline deadline(workload_.now() +
                           std::chrono::milliseconds(between(random_, 0, workload_.plan.wait_max_millis)));
   const auto batch = random_.one_in(3) ? consumer.poll() : consumer.follow(deadline);
@@ -163,13 +164,14 @@ bool LibraryConsumer::pass(client::Consumer& consumer, const client::Failure& fa
 }
 
 void LibraryConsumer::check_bounds(const client::Failure& failure) {
-  const bool judged = is_current() && epoch_ == workload_.model.epoch();
+  const bool judged = is_current() && epoch_ == workload_.model.epoch() &&
+                      recoveries_before_ == workload_.model.recoveries(partition_);
   if (!judged) {
     return;
   }
   if (failure.kind == client::FailureKind::log_reset && position_ <= end_before_) {
-    violate(fmt::format("partition {}: the log was not reset: position {}, but the end was {}", partition_,
-                        position_, end_before_));
+    violate(fmt::format("partition {}: the log was not reset: position {}, but the end was {}: {}",
+                        partition_, position_, end_before_, failure.message));
   }
   if (failure.kind == client::FailureKind::offset_out_of_range && !workload_.retention_was_on) {
     violate(fmt::format("partition {}: {} is out of range though nothing is ever deleted", partition_,

@@ -39,6 +39,7 @@ class LibraryConsumer : private LibraryClient {
   std::int64_t saved_ = 0;
   std::uint64_t epoch_ = 0;  // before the call
   std::int64_t end_before_ = 0;
+  std::size_t recoveries_before_ = 0;
   std::int64_t stuck_at_ = -1;  // the position at which the last reader gave up
 };
 

@@ -34,7 +34,7 @@ struct Attempt {
   std::int64_t payload_bytes = 0;
   std::int64_t index_in_batch = 0;
   bool refused = false;
-  bool in_transit = false;   // it is not known yet over which connection it goes, and in which life
+  bool in_transit = false;  // it is not known yet over which connection it goes, and in which life
   Instant sent;
   std::int64_t offset = -1;  // once it is known, for ever
 };
@@ -108,6 +108,11 @@ class Model {
   void check_whole(std::size_t partition);
   void check_order(std::size_t partition);  // order_check.cc
   [[nodiscard]] std::int64_t known_end(std::size_t partition) const { return partitions_[partition].end; }
+  // How many recoveries have said where its log ends: rot may have moved that end back, in the middle of an
+  // epoch.
+  [[nodiscard]] std::size_t recoveries(std::size_t partition) const {
+    return partitions_[partition].recovered_ends.size();
+  }
   [[nodiscard]] std::int64_t known_start(std::size_t partition) const { return partitions_[partition].start; }
   [[nodiscard]] std::int64_t durable_end(std::size_t partition) const {
     return partitions_[partition].durable;
