@@ -165,7 +165,15 @@ Outcome<bool> Consumer::reconnect(Deadline deadline) {
 }
 
 Outcome<ConsumedBatch> Consumer::fetch_once(std::chrono::milliseconds wait) {
-  const auto answer = ask(options_.max_bytes, wait);
+  const auto answer = fetch_bytes(options_.max_bytes, wait);
+  if (!answer) {
+    return std::unexpected(answer.error());
+  }
+  return take(*answer);
+}
+
+Outcome<wire::FetchResponse> Consumer::fetch_bytes(std::int32_t max_bytes, std::chrono::milliseconds wait) {
+  const auto answer = ask(max_bytes, wait);
   if (!answer) {
     return std::unexpected(answer.error());
   }
@@ -179,11 +187,11 @@ Outcome<ConsumedBatch> Consumer::fetch_once(std::chrono::milliseconds wait) {
   if (!decoded) {
     return failed(FailureKind::bad_answer, fmt::format("{}: {}", where(), decoded.error().reason));
   }
-  if (decoded->payload.size() > static_cast<std::size_t>(options_.max_bytes)) {
+  if (decoded->payload.size() > static_cast<std::size_t>(max_bytes)) {
     return failed(FailureKind::bad_answer, fmt::format("{}: the answer has {} bytes, asked were {}", where(),
-                                                       decoded->payload.size(), options_.max_bytes));
+                                                       decoded->payload.size(), max_bytes));
   }
-  return take(*decoded);
+  return *decoded;
 }
 
 Outcome<Connection::Answer> Consumer::ask(std::int32_t max_bytes, std::chrono::milliseconds wait) {
@@ -234,7 +242,7 @@ Outcome<ConsumedBatch> Consumer::take(const wire::FetchResponse& answer) {
 }
 
 // Which side the position has left the log on is not in the error code, so the broker is asked.
-Outcome<ConsumedBatch> Consumer::explain_out_of_range() {
+std::unexpected<Failure> Consumer::explain_out_of_range() {
   const auto topic =
       ask_topic(*connection_, options_.topic, Deadline(roles_.clock.now() + options_.request_timeout));
   if (!topic) {
@@ -255,23 +263,13 @@ Outcome<ConsumedBatch> Consumer::explain_out_of_range() {
 
 // No retry brings this record: it never fits. If not even its size was in the answer, a few more bytes tell
 // it.
-Outcome<ConsumedBatch> Consumer::explain_oversized(std::optional<std::int32_t> record_bytes) {
+std::unexpected<Failure> Consumer::explain_oversized(std::optional<std::int32_t> record_bytes) {
   if (!record_bytes) {
-    const auto answer = ask(wire::kRecordHeaderBytes, std::chrono::milliseconds(0));
+    const auto answer = fetch_bytes(wire::kRecordHeaderBytes, std::chrono::milliseconds(0));
     if (!answer) {
       return std::unexpected(answer.error());
     }
-    if (answer->error == wire::WireError::offset_out_of_range) {
-      return explain_out_of_range();  // retention came in between
-    }
-    if (answer->error != wire::WireError::none) {
-      return refused(where(), answer->error);
-    }
-    const auto decoded = wire::decode_fetch_response(answer->frame);
-    if (!decoded) {
-      return failed(FailureKind::bad_answer, fmt::format("{}: {}", where(), decoded.error().reason));
-    }
-    record_bytes = ByteReader(decoded->payload).read<std::int32_t>();
+    record_bytes = ByteReader(answer->payload).read<std::int32_t>();
   }
   if (!record_bytes || *record_bytes <= 0) {
     return corrupt("it has no size");

@@ -117,10 +117,11 @@ class Consumer {
   [[nodiscard]] std::unexpected<Failure> corrupt(std::string_view reason) const;
   std::unexpected<Failure> note_reset(const wire::PartitionMetadata& now);
   [[nodiscard]] std::unexpected<Failure> interrupted() const;
+  Outcome<wire::FetchResponse> fetch_bytes(std::int32_t max_bytes, std::chrono::milliseconds wait);
   Outcome<Connection::Answer> ask(std::int32_t max_bytes, std::chrono::milliseconds wait);
   Outcome<ConsumedBatch> take(const wire::FetchResponse& answer);
-  Outcome<ConsumedBatch> explain_out_of_range();
-  Outcome<ConsumedBatch> explain_oversized(std::optional<std::int32_t> record_bytes);
+  std::unexpected<Failure> explain_out_of_range();
+  std::unexpected<Failure> explain_oversized(std::optional<std::int32_t> record_bytes);
   [[nodiscard]] std::string where() const;
 
   Roles roles_;
