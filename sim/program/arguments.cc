@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cstdio>
 #include <limits>
 
 #include "base/check.h"
+#include "base/numbers.h"
 #include "sim/program/report.h"
 #include "sim/program/trace_file.h"
 
@@ -163,11 +163,11 @@ Result<void> apply_set(Plan& plan, std::string_view assignment) {
     if (equals == std::string_view::npos || assignment.substr(0, equals) != name) {
       continue;
     }
-    const char* const end = assignment.data() + assignment.size();
-    const auto parsed = std::from_chars(assignment.data() + equals + 1, end, *value);
-    if (parsed.ec != std::errc() || parsed.ptr != end) {
+    const auto number = parse_number<std::int64_t>(assignment.substr(equals + 1));
+    if (!number) {
       return fail(ErrorCode::invalid, fmt::format("--set {}: the value is not a number", assignment));
     }
+    *value = *number;
     return {};
   }
   return fail(

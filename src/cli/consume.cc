@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
 #include <string>
 
+#include "base/numbers.h"
 #include "cli/consume_run.h"
 #include "cli/quantity.h"
 #include "cli/text.h"
@@ -31,14 +31,6 @@ struct ConsumeFlags {
   bool follow = false;
   bool json = false;
 };
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number number{};
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && stop == text.data() + text.size();
-  return whole ? std::optional(number) : std::nullopt;
-}
 
 Result<client::Start> parse_start(std::string_view text) {
   using At = client::Start::At;

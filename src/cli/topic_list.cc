@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "base/numbers.h"
 #include "cli/text.h"
 #include "wire/protocol.h"
 #include "wire/response.h"
@@ -18,12 +18,8 @@ namespace {
 constexpr std::size_t kFileNameBytesMax = 255;  // of every Linux file system
 
 std::optional<std::int32_t> parse_count(std::string_view text) {
-  std::int32_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count < 1) {
-    return std::nullopt;
-  }
-  return count;
+  const auto count = parse_number<std::int32_t>(text);
+  return count && *count >= 1 ? count : std::nullopt;
 }
 
 // Adds one "name:count" to `topics`, or returns what is wrong with it.

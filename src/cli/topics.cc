@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "cli/client_command.h"
 #include "cli/text.h"
 #include "client/metadata.h"
@@ -131,14 +131,13 @@ Result<std::optional<Duration>> parse_rates(const std::optional<std::string>& te
   if (text->empty() || *text == "true") {
     return std::optional<Duration>(std::chrono::seconds(1));
   }
-  double seconds = 0;
-  const auto [stop, error] = std::from_chars(text->data(), text->data() + text->size(), seconds);
-  if (error != std::errc() || stop != text->data() + text->size() || !(seconds >= 0.01) || seconds > 3600) {
+  const auto seconds = parse_number<double>(*text);
+  if (!seconds || !(*seconds >= 0.01) || *seconds > 3600) {
     return fail(ErrorCode::invalid,
                 fmt::format("--rates {}: write seconds from 0.01 to 3600", in_quotes(*text)));
   }
   return std::optional<Duration>(
-      std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds)));
+      std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*seconds)));
 }
 
 ExitCode print_topics(const ClientContext& context, std::optional<Duration> between, bool json) {

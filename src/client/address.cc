@@ -2,20 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
+
+#include "base/numbers.h"
 
 namespace booblik::client {
 namespace {
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
-  std::uint16_t port = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, port);
-  if (error != std::errc() || stop != end || port == 0) {
-    return std::nullopt;
-  }
-  return port;
+  const auto port = parse_number<std::uint16_t>(text);
+  return port && *port != 0 ? port : std::nullopt;
 }
 
 }  // namespace

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
+#include "base/numbers.h"
 
 namespace booblik::client {
 namespace {
@@ -33,13 +33,9 @@ std::optional<std::string_view> cut(std::string_view& text, char separator) {
 }
 
 template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number number{};
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || stop != text.data() + text.size() || number < 0) {
-    return std::nullopt;
-  }
-  return number;
+std::optional<Number> parse_count(std::string_view text) {
+  const auto number = parse_number<Number>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 std::string checksum_line(std::string_view body) {
@@ -52,8 +48,8 @@ bool add_line(StoredPositions& positions, std::string_view line) {
   if (!topic || topic->empty() || !partition) {
     return false;
   }
-  const auto number = parse_number<std::int32_t>(*partition);
-  const auto next = parse_number<std::int64_t>(line);
+  const auto number = parse_count<std::int32_t>(*partition);
+  const auto next = parse_count<std::int64_t>(line);
   if (!number || !next) {
     return false;
   }
@@ -79,7 +75,7 @@ Result<StoredPositions> parse_positions(std::string_view text) {
   }
   std::string_view rest = text.substr(kName.size());
   const auto version = cut(rest, '\n');
-  if (version && *version != kVersion && parse_number<int>(*version)) {
+  if (version && *version != kVersion && parse_count<int>(*version)) {
     return fail(
         ErrorCode::invalid,
         fmt::format("version {} was written by another booblik; this one knows {}", *version, kVersion));

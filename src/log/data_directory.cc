@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "base/check.h"
+#include "base/numbers.h"
 #include "log/index.h"
 #include "log/segment_files.h"
 
@@ -26,12 +26,11 @@ std::optional<TopicPartition> parse_partition_directory(std::string_view name) {
     return std::nullopt;
   }
   const std::string_view digits = name.substr(dash + 1);
-  std::int32_t number = 0;
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (parsed.ec != std::errc() || number < 0) {
+  const auto number = parse_number<std::int32_t>(digits);
+  if (!number || *number < 0) {
     return std::nullopt;
   }
-  TopicPartition id{std::string(name.substr(0, dash)), PartitionId(number)};
+  TopicPartition id{std::string(name.substr(0, dash)), PartitionId(*number)};
   return id.to_string() == name ? std::optional(std::move(id)) : std::nullopt;
 }
 
