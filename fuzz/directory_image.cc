@@ -1,5 +1,6 @@
 #include "directory_image.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <map>
@@ -28,6 +29,11 @@ void put_big_endian(Content& out, std::integral auto value) {
   const std::size_t at = out.size();
   out.resize(at + sizeof value);
   store_big_endian(out.data() + at, value);
+}
+
+// Never past the last number that there is.
+Offset ahead(Offset from, std::int64_t count) {
+  return Offset(from.value() + std::min(count, std::numeric_limits<std::int64_t>::max() - from.value()));
 }
 
 class DirectoryImage {
@@ -187,12 +193,10 @@ class DirectoryImage {
       summary.end = Offset(input_.number<std::int64_t>());
     }
     for (std::size_t count = input_.below(8) == 0 ? input_.below(4) : 0; count > 0; --count) {
-      const Offset from = summary.base.value() < std::numeric_limits<std::int64_t>::max() - 2048
-                              ? summary.base + std::int64_t{input_.byte()}
-                              : summary.base;
+      const Offset from = ahead(summary.base, input_.byte());
+      const Offset to = ahead(from, static_cast<std::int64_t>(input_.below(8)));
       const Position position(input_.byte());
-      summary.damage.push_back({from, Offset(from.value() + static_cast<std::int64_t>(input_.below(8))),
-                                position, position + std::int64_t{input_.byte()}});
+      summary.damage.push_back({from, to, position, position + std::int64_t{input_.byte()}});
     }
     return summary;
   }

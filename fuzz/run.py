@@ -81,7 +81,7 @@ def statistic(log: str, name: str) -> str:
     return found[-1] if found else "?"
 
 
-def run(target: str, seconds: int) -> bool:
+def run(target: str, seconds: int, seed: int) -> bool:
     """Says in one line how it went; what was found is in build/fuzz/found."""
     program = program_of(target)
     corpus = DATA / "corpus" / target
@@ -89,7 +89,7 @@ def run(target: str, seconds: int) -> bool:
         folder.mkdir(parents=True, exist_ok=True)
     log_path = DATA / f"{target}.log"
     command = [str(program), f"-max_total_time={seconds}", *limits(), "-print_final_stats=1", f"-dict={ROOT / 'fuzz/booblik.dict'}"]
-    command += [f"-artifact_prefix={FOUND}/{target}-", str(corpus), str(DATA / "seeds" / target)]
+    command += [f"-seed={seed}", f"-artifact_prefix={FOUND}/{target}-", str(corpus), str(DATA / "seeds" / target)]
     with open(log_path, "w") as log_file:
         ended = subprocess.run(command, stdout=log_file, stderr=subprocess.STDOUT, env=environment(), stdin=subprocess.DEVNULL)
     log = log_path.read_text(errors="replace")
@@ -104,10 +104,10 @@ def run(target: str, seconds: int) -> bool:
     return False
 
 
-def run_all(seconds: int, jobs: int) -> bool:
+def run_all(seconds: int, seed: int, jobs: int) -> bool:
     kept = replay_kept()
     with ThreadPoolExecutor(jobs) as pool:
-        return all(list(pool.map(lambda target: run(target, seconds), programs()))) and kept
+        return all(list(pool.map(lambda target: run(target, seconds, seed), programs()))) and kept
 
 
 def replay(file: Path) -> bool:
@@ -149,6 +149,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("what", nargs="?", default="all", help="a target, or all, replay, keep, coverage, list; a number of seconds means all")
     parser.add_argument("arguments", nargs="*")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="targets at a time (one for each processor)")
+    parser.add_argument("--seed", type=int, default=0, help="of libFuzzer's random numbers; 0 (the default) takes another one each time")
     parser.add_argument("--full", action="store_true", help="of coverage: every uncovered line of the decoder and of recovery")
     options = parser.parse_args()
     if options.what.isdigit():
@@ -181,8 +182,8 @@ def main() -> int:
         seconds = seconds_of(options.arguments)
         seeds.write(DATA / "seeds")
         if options.what == "all":
-            return 0 if run_all(seconds, max(1, options.jobs)) else 1
-        return 0 if run(options.what, seconds) else 1
+            return 0 if run_all(seconds, options.seed, max(1, options.jobs)) else 1
+        return 0 if run(options.what, seconds, options.seed) else 1
     except Refused as refusal:
         print(f"fuzz: {refusal}", file=sys.stderr)
         return 2
