@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "base/numbers.h"
@@ -12,6 +13,13 @@ namespace {
 std::optional<std::uint16_t> parse_port(std::string_view text) {
   const auto port = parse_number<std::uint16_t>(text);
   return port && *port != 0 ? port : std::nullopt;
+}
+
+// A name may hold much (RFC 1123 and what resolvers take beyond it), but nothing that ends it in a text.
+bool may_be_host(std::string_view host) {
+  return std::ranges::none_of(host, [](char c) {
+    return c == '[' || c == ']' || c == '/' || static_cast<unsigned char>(c) <= ' ' || c == '\x7f';
+  });
 }
 
 }  // namespace
@@ -43,6 +51,9 @@ Result<Address> parse_address(std::string_view text) {
   }
   if (host.empty()) {
     return bad("the host is missing");
+  }
+  if (!may_be_host(host)) {
+    return bad("the host holds a bracket, a slash, a space or a control character");
   }
   Address address{.host = std::string(host)};
   if (rest.empty()) {

@@ -20,8 +20,10 @@ TEST(Address, IsWrittenAsItIsRead) {
 }
 
 TEST(Address, RefusesTheRestAndSaysWhatToWrite) {
-  for (const char* text : {"", ":", ":9092", "host:", "host:0", "host:65536", "host:9o92", "host:-1",
-                           "host: 1", "[::1", "[]:1", "[::1]9092", "::1", "a:b:1"}) {
+  for (const char* text :
+       {"",        ":",       ":9092",      "host:", "host:0",    "host:65536", "host:9o92",
+        "host:-1", "host: 1", "[::1",       "[]:1",  "[::1]9092", "::1",        "a:b:1",
+        "[[]",     "a]:1",    "tcp://host", "a b:1", "a\tb",      "host\n:1"}) {
     const auto address = parse_address(text);
     ASSERT_FALSE(address.has_value()) << text;
     EXPECT_EQ(address.error().code, ErrorCode::invalid);
