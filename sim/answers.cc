@@ -173,6 +173,7 @@ Answer check_fetch(Workload& workload, const Question& question, const wire::Res
     return result;
   }
   result.end = answer->high_watermark.value();
+  result.payload_bytes = answer->payload.size();
   model.told_end(question.partition, result.end, question.ends[question.partition], "FETCH");
   if (answer->payload.empty() && question.offset != result.end) {
     model.violate(fmt::format("partition {}: FETCH at {} is empty though the log ends at {}",
@@ -237,6 +238,19 @@ void check_metadata(Workload& workload, const Question& question, Bytes frame) {
 }
 
 }  // namespace
+
+Question new_question(const Workload& workload, std::int32_t correlation_id, std::size_t partition) {
+  Question question;
+  question.correlation_id = correlation_id;
+  question.partition = partition;
+  question.epoch = workload.model.epoch();
+  question.sent = question.in_turn = workload.now();
+  for (std::size_t each = 0; each < workload.model.partitions(); ++each) {
+    question.ends.push_back(workload.model.known_end(each));
+    question.starts.push_back(workload.model.known_start(each));
+  }
+  return question;
+}
 
 Answer check_answer(Workload& workload, const Question& question, Bytes frame) {
   Model& model = workload.model;

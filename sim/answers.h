@@ -36,11 +36,16 @@ struct Question {
   [[nodiscard]] bool is_answered() const { return kind != Kind::produce || acks != wire::AckPolicy::none; }
 };
 
+// A question of now; `kind` and what belongs to it is still to be filled in.
+[[nodiscard]] Question new_question(const Workload& workload, std::int32_t correlation_id,
+                                    std::size_t partition);
+
 struct Answer {
   bool out_of_range = false;
-  bool met_damage = false;       // of a FETCH: what follows its last sound record is none
-  std::int64_t next_offset = 0;  // of a FETCH: behind the last whole record
-  std::int64_t end = 0;          // of a FETCH: the high watermark; of a PRODUCE: behind its last record
+  std::size_t payload_bytes = 0;  // of a FETCH
+  bool met_damage = false;        // of a FETCH: what follows its last sound record is none
+  std::int64_t next_offset = 0;   // of a FETCH: behind the last whole record
+  std::int64_t end = 0;           // of a FETCH: the high watermark; of a PRODUCE: behind its last record
 };
 
 // Tells the model what `frame` says, or that it cannot be the answer. Whatever is wrong is a violation of the

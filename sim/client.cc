@@ -62,7 +62,7 @@ void Client::add_produce(Question& question, std::vector<std::byte>& bytes) {
   question.records = between(random_, 1, plan.batch_max);
   std::vector<std::int64_t> sizes;
   for (std::int64_t index = 0; index < question.records; ++index) {
-    sizes.push_back(between(random_, kPayloadBytesMin, std::max(kPayloadBytesMin, plan.payload_bytes_max())));
+    sizes.push_back(between(random_, plan.payload_bytes_min(), plan.payload_bytes_max()));
   }
   workload_.model.set_now(workload_.now());
   question.first = workload_.model.send_batch(question.partition, connection_number_, sizes);

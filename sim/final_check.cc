@@ -54,16 +54,8 @@ class FinalCheck {
   }
 
   Question ask(Question::Kind kind, std::size_t partition) {
-    Question question;
+    Question question = new_question(workload_, next_correlation_id_++, partition);
     question.kind = kind;
-    question.partition = partition;
-    question.correlation_id = next_correlation_id_++;
-    question.epoch = workload_.model.epoch();
-    question.in_turn = workload_.now();
-    for (std::size_t each = 0; each < workload_.model.partitions(); ++each) {
-      question.ends.push_back(workload_.model.known_end(each));
-      question.starts.push_back(workload_.model.known_start(each));
-    }
     return question;
   }
 

@@ -10,10 +10,25 @@ namespace {
 
 constexpr std::int64_t kRetryMillis = 200;
 
+// While one of these lives, somebody works on a position file.
+class StoreUse {
+ public:
+  explicit StoreUse(Workload& workload) : open_(workload.open_stores) { ++open_; }
+  StoreUse(const StoreUse&) = delete;
+  StoreUse& operator=(const StoreUse&) = delete;
+  ~StoreUse() { --open_; }
+
+ private:
+  std::int64_t& open_;
+};
+
 }  // namespace
 
 LibraryConsumer::LibraryConsumer(Workload& workload, std::uint64_t number)
-    : LibraryClient(workload, number), path_(fmt::format("positions-{}", number)) {}
+    : LibraryClient(workload, number),
+      habits_(random_stream(number, "library consumer's habits")),
+      power_(random_stream(number, "library consumer's power")),
+      path_(fmt::format("positions-{}", number)) {}
 
 void LibraryConsumer::run() {
   partition_ = random_.below(workload_.model.partitions());
@@ -29,6 +44,8 @@ void LibraryConsumer::run() {
 
 // A reader begins where the store says that the one before it has got to.
 bool LibraryConsumer::resume() {
+  lose_power();
+  const StoreUse use(workload_);
   auto store = client::FilePositionStore::open(environment_.scheduler, environment_.disk, path_);
   if (!store) {
     violate("the position store does not open: " + store.error().message);
@@ -46,7 +63,17 @@ bool LibraryConsumer::resume() {
   return true;
 }
 
+// The disk of the readers' machine is as after a power cut; what was saved is on it.
+void LibraryConsumer::lose_power() {
+  if (!power_.one_in(2) || workload_.open_stores > 0) {
+    return;
+  }
+  workload_.world.probes().hit("sim.client.store_lost_power");
+  workload_.world.outside_disk().lose_power();
+}
+
 void LibraryConsumer::save() {
+  const StoreUse use(workload_);
   const client::StoredPosition position{workload_.topic_of(partition_), workload_.id_of(partition_),
                                         Offset(position_)};
   if (const auto saved = store_->save({&position, 1}); !saved) {
@@ -96,7 +123,7 @@ bool LibraryConsumer::read(client::Consumer& consumer) {
   if (!batch) {
     return pass(consumer, batch.error());
   }
-  check_batch(*batch);
+  check_batch(consumer, *batch);
   if (consumer.position().value() != position_) {
     violate(
         fmt::format("the consumer is at {}, its records end at {}", consumer.position().value(), position_));
@@ -104,7 +131,7 @@ bool LibraryConsumer::read(client::Consumer& consumer) {
   return true;
 }
 
-void LibraryConsumer::check_batch(const client::ConsumedBatch& batch) {
+void LibraryConsumer::check_batch(const client::Consumer& consumer, const client::ConsumedBatch& batch) {
   for (const client::Record& record : batch.records) {
     if (record.offset.value() != position_) {
       return violate(fmt::format("partition {}: record {} came where {} is next", partition_,
@@ -120,6 +147,10 @@ void LibraryConsumer::check_batch(const client::ConsumedBatch& batch) {
   if (!batch.records.empty()) {
     stuck_at_ = -1;
   }
+  if (batch.records.empty() && batch.high_watermark > batch.next && consumer.connected()) {
+    violate(fmt::format("partition {}: no records at {}, though the log ends at {}", partition_, position_,
+                        batch.high_watermark.value()));
+  }
   if (batch.next.value() != position_ || (!batch.records.empty() && batch.high_watermark < batch.next)) {
     violate(fmt::format("partition {}: a batch up to {} says next {} and high watermark {}", partition_,
                         position_, batch.next.value(), batch.high_watermark.value()));
@@ -133,6 +164,9 @@ bool LibraryConsumer::pass(client::Consumer& consumer, const client::Failure& fa
     case Kind::offset_out_of_range:
       check_bounds(failure);
       workload_.model.count(failure.kind == Kind::log_reset ? "library log reset" : "library out of range");
+      if (failure.kind == Kind::log_reset && habits_.one_in(2) && !is_told_again(consumer)) {
+        return false;
+      }
       go_to(consumer, std::clamp(position_, workload_.model.known_start(partition_),
                                  workload_.model.known_end(partition_)));
       return true;
@@ -161,6 +195,23 @@ bool LibraryConsumer::pass(client::Consumer& consumer, const client::Failure& fa
       violate("a failure that cannot be: " + failure.message);
       return false;
   }
+}
+
+bool LibraryConsumer::is_told_again(client::Consumer& consumer) {
+  using Kind = client::FailureKind;
+  const auto again = consumer.poll();
+  workload_.watch_cache();
+  workload_.model.set_now(workload_.now());
+  if (!again && again.error().kind == Kind::log_reset) {
+    workload_.model.count("library log reset again");
+    return true;
+  }
+  if (again || (again.error().kind != Kind::unreachable && again.error().kind != Kind::lost &&
+                again.error().kind != Kind::timed_out)) {
+    violate(fmt::format("partition {}: the log was reset below {}, and the consumer goes on without a seek",
+                        partition_, position_));
+  }
+  return false;
 }
 
 void LibraryConsumer::check_bounds(const client::Failure& failure) {

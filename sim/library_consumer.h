@@ -24,14 +24,19 @@ class LibraryConsumer : private LibraryClient {
   [[nodiscard]] client::ConsumerOptions draw_options();
   void use(client::Consumer& consumer);
   [[nodiscard]] bool read(client::Consumer& consumer);
-  void check_batch(const client::ConsumedBatch& batch);
+  void check_batch(const client::Consumer& consumer, const client::ConsumedBatch& batch);
   // Whether the consumer goes on after `failure`, which a seek may have helped over.
   [[nodiscard]] bool pass(client::Consumer& consumer, const client::Failure& failure);
   void check_bounds(const client::Failure& failure);
+  // A reset is told again and again until the position is another; false: the consumer has ended.
+  [[nodiscard]] bool is_told_again(client::Consumer& consumer);
+  void lose_power();
   [[nodiscard]] bool resume();
   void save();
   void go_to(client::Consumer& consumer, std::int64_t position);
 
+  env::Random habits_;
+  env::Random power_;
   std::string path_;
   std::unique_ptr<client::FilePositionStore> store_;
   std::size_t partition_ = 0;  // of the model

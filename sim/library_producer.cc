@@ -29,6 +29,7 @@ void LibraryProducer::run() {
     last_batch_.assign(partitions, std::nullopt);
     next_base_.assign(partitions, 0);
     base_epoch_.assign(partitions, 0);
+    begin_flush_span();
     auto producer = client::Producer::open(roles_, draw_options());
     if (producer) {
       use(**producer);
@@ -84,9 +85,8 @@ void LibraryProducer::send_one(client::Producer& producer) {
             : PartitionId(static_cast<std::int32_t>(between(random_, 0, workload_.plan.partitions - 1)));
   const auto index = static_cast<std::size_t>(partition.value());
   const std::int64_t size =
-      between(random_, kPayloadBytesMin, std::max(kPayloadBytesMin, workload_.plan.payload_bytes_max()));
-  const AttemptNumber attempt = workload_.model.send_later(
-      (topic_ * static_cast<std::size_t>(workload_.plan.partitions)) + index, size);
+      between(random_, workload_.plan.payload_bytes_min(), workload_.plan.payload_bytes_max());
+  const AttemptNumber attempt = workload_.model.send_later(in_model(index), size);
   std::vector<std::byte> payload(static_cast<std::size_t>(size));
   Model::fill_payload(attempt, payload);
   untold_[index].push_back(attempt);
@@ -101,11 +101,39 @@ void LibraryProducer::send_one(client::Producer& producer) {
   }
 }
 
+// A new span between two flushes begins.
+void LibraryProducer::begin_flush_span() {
+  not_as_asked_ = 0;
+  handed_over_.assign(untold_.size(), 0);
+  ends_.clear();
+  for (std::size_t index = 0; index < untold_.size(); ++index) {
+    ends_.push_back(workload_.model.known_end(in_model(index)));
+  }
+  ends_epoch_ = workload_.model.epoch();
+}
+
 void LibraryProducer::flush(client::Producer& producer) {
   const bool ended = !producer.flush();
   workload_.model.count(ended ? "library flush failed" : "library flush");
   if (std::ranges::any_of(untold_, [](const auto& records) { return !records.empty(); })) {
     violate("a flush returned before every outcome was told");
+  }
+  if (!ended && not_as_asked_ > 0) {
+    violate(fmt::format("a flush succeeded, but {} batch(es) were not written as asked", not_as_asked_));
+  }
+  if (!ended && is_current() && ends_epoch_ == workload_.model.epoch()) {
+    check_fence();
+  }
+  begin_flush_span();
+}
+
+// What has no answer is in the log when a flush has succeeded: everyone who asks from now on has to see it.
+void LibraryProducer::check_fence() {
+  for (std::size_t index = 0; index < handed_over_.size(); ++index) {
+    if (handed_over_[index] > 0) {
+      workload_.model.count("library fence");
+      workload_.model.must_reach(in_model(index), ends_[index] + handed_over_[index]);
+    }
   }
 }
 
@@ -151,6 +179,9 @@ void LibraryProducer::take(const Delivery& delivery) {
     base_epoch_[partition] = network_.epoch();
     next_base_[partition] = base + delivery.records;
   }
+  const bool is_handed_over = delivery.state == Delivery::State::handed_over;
+  handed_over_[partition] += is_handed_over ? delivery.records : 0;
+  not_as_asked_ += is_handed_over || delivery.state == Delivery::State::acknowledged ? 0 : 1;
   for (std::int64_t index = 0; index < delivery.records; ++index) {
     const AttemptNumber attempt = untold_[partition].front();
     untold_[partition].pop_front();

@@ -26,6 +26,12 @@ class LibraryProducer : private LibraryClient {
   void use(client::Producer& producer);
   void send_one(client::Producer& producer);
   void flush(client::Producer& producer);
+  void begin_flush_span();
+  void check_fence();
+  // The number in the model of a partition of the producer's topic.
+  [[nodiscard]] std::size_t in_model(std::size_t index) const {
+    return (topic_ * static_cast<std::size_t>(workload_.plan.partitions)) + index;
+  }
   void end(std::unique_ptr<client::Producer> producer);
   void take(const client::Delivery& delivery);
   void take_record(AttemptNumber attempt, const client::Delivery& delivery, std::int64_t index);
@@ -37,7 +43,12 @@ class LibraryProducer : private LibraryClient {
   std::vector<std::optional<std::uint64_t>> last_batch_;  // told, by partition
   std::vector<std::int64_t> next_base_;                   // at least, by partition
   std::vector<std::uint64_t> base_epoch_;                 // of next_base_
-  std::uint64_t connection_number_ = 0;                   // over all clients of the run
+  // Since the last flush.
+  std::int64_t not_as_asked_ = 0;          // batches whose records are unknown, or were not sent
+  std::vector<std::int64_t> handed_over_;  // records, by partition
+  std::vector<std::int64_t> ends_;         // known when it was over, by partition
+  std::uint64_t ends_epoch_ = 0;           // of the model, then
+  std::uint64_t connection_number_ = 0;    // over all clients of the run
   std::uint64_t connections_seen_ = 0;
 };
 

@@ -108,6 +108,11 @@ std::string Model::misplacement(std::size_t partition, std::int64_t offset, Atte
   if (before >= 0 && before != offset - 1) {
     return fmt::format("is not behind its batch's record at offset {}", before);
   }
+  const std::int64_t in_front =
+      learned.index_in_batch > 0 && offset > 0 ? known_at(here, offset - 1) : kUnknown;
+  if (in_front != kUnknown && in_front != static_cast<std::int64_t>(number) - 1) {
+    return fmt::format("lies behind record {}, which is not of its batch", in_front);
+  }
   return {};
 }
 

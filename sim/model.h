@@ -6,6 +6,7 @@
 // unknown (it may be there or not, at one place for ever).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -68,6 +69,10 @@ class Model {
   // Bytes that should be a record are not (a wrong checksum).
   void damaged(std::size_t partition, std::int64_t offset);
   void told_end(std::size_t partition, std::int64_t end, std::int64_t end_at_send, const char* what);
+  // The log has at least this end, by what a client may conclude.
+  void must_reach(std::size_t partition, std::int64_t end) {
+    partitions_[partition].end = std::max(partitions_[partition].end, end);
+  }
   void told_start(std::size_t partition, std::int64_t start);
   // Nothing between the start that was told last and `start` was sent in this life and less than `age` ago.
   void check_taken(std::size_t partition, std::int64_t start, Duration age);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/model.h"
+
 namespace booblik::sim {
 namespace {
 
@@ -46,6 +48,10 @@ void draw_scenario(Plan& plan, env::Random random) {
 void draw_library(Plan& plan, env::Random random) {
   plan.library_producers = between(random, 0, 2);
   plan.library_consumers = between(random, 0, 2);
+}
+
+void draw_sizes(Plan& plan, env::Random random) {
+  plan.same_size = random.one_in(3) ? 1 : 0;
 }
 
 void draw_lives(Plan& plan, env::Random random, bool crashes) {
@@ -142,6 +148,7 @@ Plan draw_plan(std::uint64_t seed, Mode mode) {
   Plan plan;
   draw_scenario(plan, random_stream(seed, "plan scenario"));
   draw_library(plan, random_stream(seed, "plan library"));
+  draw_sizes(plan, random_stream(seed, "plan sizes"));
   draw_lives(plan, random_stream(seed, "plan lives"), crashes);
   draw_configuration(plan, random_stream(seed, "plan configuration"));
   draw_disk(plan, random_stream(seed, "plan disk"), disk);
@@ -175,7 +182,13 @@ void reconfigure(Plan& plan, env::Random& random) {
 
 std::int64_t Plan::payload_bytes_max() const {
   // The smallest segment that reconfigure draws holds 1 KiB.
-  return std::min<std::int64_t>(payload_max, 1024 - 8);
+  const auto most = std::clamp<std::int64_t>(payload_max, kPayloadBytesMin, 1024 - 8);
+  // The mean of what would be drawn otherwise: a run has as many bytes, and takes as long.
+  return same_size != 0 ? (kPayloadBytesMin + most) / 2 : most;
+}
+
+std::int64_t Plan::payload_bytes_min() const {
+  return same_size != 0 ? payload_bytes_max() : kPayloadBytesMin;
 }
 
 std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
@@ -191,6 +204,7 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"depth_max", &depth_max},
           {"batch_max", &batch_max},
           {"payload_max", &payload_max},
+          {"same_size", &same_size},
           {"patience_millis", &patience_millis},
           {"wait_max_millis", &wait_max_millis},
           {"misbehaviour_odds", &misbehaviour_odds},

@@ -34,6 +34,7 @@ struct Plan {
   std::int64_t depth_max = 4;       // requests of one burst
   std::int64_t batch_max = 4;       // records of one PRODUCE
   std::int64_t payload_max = 100;
+  std::int64_t same_size = 0;  // 1: all payloads have one size, so that a record fits where another one was
   std::int64_t patience_millis = 30'000;
   std::int64_t wait_max_millis = 5'000;  // of held FETCHes
   std::int64_t misbehaviour_odds = 0;    // per burst: abort, half-close, a stalled reader
@@ -115,8 +116,9 @@ struct Plan {
   [[nodiscard]] bool rots() const {
     return rot_flip_odds != 0 || rot_lost_write_odds != 0 || rot_misdirected_odds != 0;
   }
-  // The largest payload that fits every segment of the run.
+  // What the workload sends; the largest fits every segment of the run.
   [[nodiscard]] std::int64_t payload_bytes_max() const;
+  [[nodiscard]] std::int64_t payload_bytes_min() const;
 };
 
 // The same (seed, mode) gives the same plan.

@@ -12,6 +12,7 @@
 #include "sim/library_consumer.h"
 #include "sim/library_producer.h"
 #include "sim/planted_fault.h"
+#include "sim/quiet_check.h"
 #include "sim/rot_oracle.h"
 #include "sim/supervisor.h"
 
@@ -27,7 +28,8 @@ constexpr Duration kBrokerStarts = std::chrono::minutes(1);
 class Run {
  public:
   Run(env::StackPool& stacks, std::uint64_t seed, const Plan& plan, const Watch& watch)
-      : plan_(plan),
+      : seed_(seed),
+        plan_(plan),
         world_(stacks,
                {.seed = seed,
                 .scheduler = plan.scheduler(),
@@ -123,9 +125,11 @@ class Run {
         unfinished_ = "the broker does not start though nothing fails any more: " + supervisor_.last_error();
         return;
       }
-      if (auto problem = check_everything(workload_); !problem.empty()) {
-        unfinished_ = std::move(problem);
-        return;
+      for (auto problem : {check_everything(workload_), check_quiet(workload_, seed_)}) {
+        if (!problem.empty()) {
+          unfinished_ = std::move(problem);
+          return;
+        }
       }
       supervisor_.end_life(Supervisor::How::stop);
     }
@@ -168,6 +172,7 @@ class Run {
     return model_.checks().contains("final record") ? nullptr : "final record";
   }
 
+  std::uint64_t seed_;
   Plan plan_;
   World world_;
   Machine& machine_;

@@ -21,6 +21,7 @@ struct Workload {
   bool retention_was_on = false;
   std::uint64_t connections = 0;  // numbered over the run
   std::uint64_t dropped_syncs = 0;
+  std::int64_t open_stores = 0;  // position files that somebody works on just now
 
   [[nodiscard]] std::string topic_of(std::size_t partition) const {
     return "topic" + std::to_string(partition / static_cast<std::size_t>(plan.partitions));

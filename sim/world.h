@@ -66,6 +66,8 @@ class World final : public CrashHandler {
   // The world's own environment, for clients and for what stands outside: never killed, on a machine of its
   // own.
   [[nodiscard]] env::Environment& outside_environment();
+  // Its disk, which loses its power on request; nobody has a file open then.
+  [[nodiscard]] DiskDevice& outside_disk() { return machines_.front()->disk; }
 
   // Waits until the process has ended, and says how; `running` at the deadline. Called by a fiber of the
   // world.

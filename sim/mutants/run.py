@@ -165,6 +165,15 @@ def show(outcomes: list[Outcome]) -> None:
         print("  ".join([*cells, row[6][:110]]).rstrip())
 
 
+def show_markdown(outcomes: list[Outcome]) -> None:
+    """The table of docs/simulation.md."""
+    print("| mutant | mistake | caught by | seeds |\n|---|---|---|---|")
+    for outcome in outcomes:
+        caught = outcome.caught
+        by = f"{caught.verdict}, {caught.mode} {caught.seed}" if caught else f"**nothing**: {outcome.problem}"
+        print(f"| `{outcome.mutant.name}` | {outcome.mutant.mistake} | {by} | {outcome.seeds} |")
+
+
 def hunt_all(processes: Processes, mutants: list[Mutant], scratch: Scratch, seeds: int, jobs: int) -> list[Outcome]:
     """Builds one after the other while seeds of those that are built run; in the order of `mutants`."""
     print("mutants: building the unchanged program", file=sys.stderr)
@@ -204,6 +213,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=SEEDS, help="what a mutant may survive, over all modes (%(default)s)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time (%(default)s)")
     parser.add_argument("--keep", action="store_true", help="leave build/mutants there, which saves building next time")
+    parser.add_argument("--markdown", action="store_true", help="print the table of docs/simulation.md")
     parser.add_argument("--list", action="store_true", help="say what each mutant is, and build nothing")
     parsed = parser.parse_args(arguments)
     if parsed.seeds < 1 or parsed.jobs < 1:
@@ -240,9 +250,9 @@ def main(arguments: list[str]) -> int:
         processes.stop()
         if not wanted.keep and not wanted.list:
             shutil.rmtree(folder, ignore_errors=True)
-    show(outcomes)
+    (show_markdown if wanted.markdown else show)(outcomes)
     alive = [outcome for outcome in outcomes if outcome.caught is None]
-    print(f"{len(outcomes) - len(alive)} of {len(outcomes)} mutants caught, {time.monotonic() - began:.0f} s")
+    print(f"{len(outcomes) - len(alive)} of {len(outcomes)} mutants caught, {time.monotonic() - began:.0f} s", file=sys.stderr)
     return 1 if alive else 0
 
 
