@@ -18,12 +18,13 @@ namespace {
 
 constexpr std::size_t kFilesMax = 24;
 constexpr std::size_t kPiecesMax = 32;
+constexpr std::size_t kLargePiecesMax = 1;         // of a whole directory: they take long
+constexpr std::size_t kLargeRecordBytes = 70'000;  // more than recovery reads at once to look for a record
+
+// Bytes from here on choose what would cost too much, or hide too much, if it were common.
+constexpr std::uint8_t kRare = 0xF8;
 
 using Content = log::MemoryDisk::Content;
-
-std::string directory_of(std::int32_t partition) {
-  return "data/" + std::string(kTopic) + "-" + std::to_string(partition);
-}
 
 void put_big_endian(Content& out, std::integral auto value) {
   const std::size_t at = out.size();
@@ -38,7 +39,8 @@ Offset ahead(Offset from, std::int64_t count) {
 
 class DirectoryImage {
  public:
-  DirectoryImage(InputReader& input, log::MemoryDisk& disk) : input_(input), disk_(disk) {}
+  DirectoryImage(InputReader& input, log::MemoryDisk& disk, const std::string& path)
+      : input_(input), disk_(disk), path_(path) {}
 
   void make() {
     for (std::size_t file = 0; file < kFilesMax && !input_.empty(); ++file) {
@@ -63,6 +65,10 @@ class DirectoryImage {
     std::int64_t bytes = 0;  // up to the end of the last good record
     std::int64_t file_bytes = 0;
   };
+
+  [[nodiscard]] std::string directory_of(std::int32_t partition) const {
+    return path_ + "/" + kTopic + "-" + std::to_string(partition);
+  }
 
   // Where the partition goes on, mostly; or somewhere else.
   std::int64_t next_base(std::int32_t partition) {
@@ -98,7 +104,13 @@ class DirectoryImage {
   }
 
   void add_piece(Content& out, Written& written, std::int64_t base) {
-    switch (input_.below(8)) {
+    const std::uint8_t choice = input_.byte();
+    if (choice >= kRare && large_pieces_ < kLargePiecesMax) {
+      ++large_pieces_;
+      add_large_piece(out, written, base, choice);
+      return;
+    }
+    switch (choice % 8) {
       case 0:
       case 1:
       case 2:
@@ -126,6 +138,21 @@ class DirectoryImage {
         if (!out.empty()) {
           out[input_.number<std::uint16_t>() % out.size()] ^= static_cast<std::byte>(input_.byte());
         }
+    }
+  }
+
+  // What only shows in a lot of bytes: more than are read at once, or more damage than is told apart.
+  void add_large_piece(Content& out, Written& written, std::int64_t base, std::uint8_t choice) {
+    if (choice % 2 == 0) {
+      for (std::size_t count = 1 + input_.below(2); count > 0; --count) {
+        add_record(out, written, base, kLargeRecordBytes);
+      }
+      return;
+    }
+    for (std::size_t count = log::kDamagedRangesMax - 8 + input_.below(16); count > 0; --count) {
+      add_record(out, written, base, 1);
+      out.back() ^= std::byte{0x40};
+      add_record(out, written, base, 1);
     }
   }
 
@@ -164,7 +191,10 @@ class DirectoryImage {
     if (input_.below(2) == 0) {
       log::append_summary(out, summary(written, base, static_cast<std::int64_t>(index.size())));
     }
-    if (input_.below(4) == 0) {
+    const std::uint8_t behind = input_.byte();
+    if (behind >= kRare) {
+      out.resize(out.size() + 200'000);  // more than can be about such a segment
+    } else if (behind % 4 == 0) {
       const Bytes raw = input_.take(input_.byte());
       out.insert(out.end(), raw.begin(), raw.end());
     }
@@ -204,12 +234,16 @@ class DirectoryImage {
   void put_checkpoint() {
     if (input_.below(4) == 0) {
       const Bytes raw = input_.take(input_.byte());
-      disk_.put("data/checkpoint", Content(raw.begin(), raw.end()));
+      disk_.put(path_ + "/checkpoint", Content(raw.begin(), raw.end()));
       return;
     }
     std::vector<log::PartitionCheckpoint> entries;
     for (std::int32_t partition = 0; partition < kPartitions; ++partition) {
-      if (input_.below(8) == 0) {
+      const std::uint8_t which = input_.byte();
+      if (which >= kRare) {  // of a topic that is not configured any more
+        entries.push_back({{"other", PartitionId(partition)}, Offset(1), Offset(0), Position(9), {}, {}});
+      }
+      if (which % 8 == 0) {
         continue;
       }
       const Written& written = written_[partition];
@@ -235,7 +269,7 @@ class DirectoryImage {
       }
       entries.push_back(entry);
     }
-    disk_.put("data/checkpoint", log::encode_checkpoints(entries));
+    disk_.put(path_ + "/checkpoint", log::encode_checkpoints(entries));
   }
 
   void put_odd_file(std::int32_t partition) {
@@ -249,8 +283,13 @@ class DirectoryImage {
                                                            "00000000000000000000.index",
                                                            "other-0/x",
                                                            ""};
-    const std::string place = input_.below(2) == 0 ? "data" : directory_of(partition);
-    std::string name = kNames[input_.below(kNames.size())];
+    const std::string place = input_.below(2) == 0 ? path_ : directory_of(partition);
+    const std::uint8_t choice = input_.byte();
+    if (choice >= kRare) {
+      put_odd_directory(choice);
+      return;
+    }
+    std::string name = kNames[choice % kNames.size()];
     if (name.empty()) {
       for (const std::byte byte : input_.take(1 + input_.below(24))) {
         name += byte == std::byte{'/'} || byte == std::byte{0} ? '_' : static_cast<char>(byte);
@@ -263,8 +302,23 @@ class DirectoryImage {
     disk_.put(place + "/" + name, Content(raw.begin(), raw.end()));
   }
 
+  // Names of which none, or too many, can be a partition's.
+  void put_odd_directory(std::uint8_t choice) {
+    static constexpr std::array<const char*, 7> kNames = {"t-2",  "plain", "-0",           "t-x",
+                                                          "t--1", "t-",    "t-99999999999"};
+    if (choice - kRare < static_cast<int>(kNames.size())) {
+      disk_.put(path_ + "/" + kNames[choice - kRare] + "/x", {});
+      return;
+    }
+    for (const char* name : {"a-0", "b-0", "c-0", "d-0", "e-0", "f-0"}) {
+      disk_.put(path_ + "/" + name + "/x", {});
+    }
+  }
+
   InputReader& input_;
   log::MemoryDisk& disk_;
+  const std::string& path_;
+  std::size_t large_pieces_ = 0;
   std::map<std::int32_t, std::int64_t> bases_;
   std::map<std::int32_t, std::int64_t> ends_;
   std::map<std::int32_t, Written> written_;
@@ -272,8 +326,8 @@ class DirectoryImage {
 
 }  // namespace
 
-void put_directory(InputReader& input, log::MemoryDisk& disk) {
-  DirectoryImage(input, disk).make();
+void put_directory(InputReader& input, log::MemoryDisk& disk, const std::string& path) {
+  DirectoryImage(input, disk, path).make();
 }
 
 }  // namespace booblik::fuzz

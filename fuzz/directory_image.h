@@ -3,6 +3,8 @@
 // header.
 #pragma once
 
+#include <string>
+
 #include "input_reader.h"
 #include "memory_disk.h"
 
@@ -12,7 +14,7 @@ inline constexpr const char* kTopic = "t";
 inline constexpr std::int32_t kPartitions = 2;
 inline constexpr std::int64_t kIndexInterval = 64;
 
-// Puts it into `disk`, under "data". Reads `input` to its end, or until it has made enough files.
-void put_directory(InputReader& input, log::MemoryDisk& disk);
+// Puts it into `disk`, under `path`. Reads `input` to its end, or until it has made enough files.
+void put_directory(InputReader& input, log::MemoryDisk& disk, const std::string& path);
 
 }  // namespace booblik::fuzz

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/crc32c.h"
 #include "frame_mutator.h"
+#include "frames.h"
 #include "log/index_file.h"
 
 namespace booblik {
@@ -46,6 +47,13 @@ void put_checksum(std::vector<std::byte>& out, std::size_t begin) {
 }  // namespace booblik
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned int seed);
+
+std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                    unsigned int seed) {
+  return booblik::fuzz::mutate_blocks(data, size, max_size, seed);
+}
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace booblik;

@@ -1,15 +1,17 @@
 // A start from any data directory: it succeeds or says why not; nothing that was read is rewritten to other
 // bytes, only cut or removed where no record begins; every offset in the log is a record or damage; the log
-// goes on; and a second start finds nothing left to do.
+// goes on; and a second start finds nothing left to do. In front of that there may be a start on a disk that
+// fails.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
 #include "directory_image.h"
+#include "disk_faults.h"
 #include "log/data_directory.h"
 #include "log/segment_reader.h"
 #include "log_world.h"
@@ -21,21 +23,29 @@ using Files = std::map<std::string, log::MemoryDisk::Content>;
 
 constexpr std::int64_t kProbedMax = 48;  // offsets, from either end of a log
 
+struct World {
+  std::string path;
+  std::int64_t capacity;
+  std::size_t open_files;
+  log::MemoryDisk disk;
+};
+
 class Start {
  public:
-  Start(log::MemoryDisk& disk, std::int64_t capacity, std::size_t open_files) {
-    auto opened = log::DataDirectory::open(disk, clock_, logger_, probe_,
-                                           {.path = "data",
+  explicit Start(World& world) {
+    auto opened = log::DataDirectory::open(world.disk, clock_, logger_, probe_,
+                                           {.path = world.path,
                                             .topics = {{kTopic, kPartitions}},
-                                            .log = {capacity, kIndexInterval},
-                                            .open_segment_files_max = open_files,
+                                            .log = {world.capacity, kIndexInterval},
+                                            .open_segment_files_max = world.open_files,
                                             .index_cache_bytes_max = 4096});
     if (opened) {
       directory_ = std::move(*opened);
-    } else {
-      BOOBLIK_CHECK(opened.error().code == ErrorCode::invalid && !opened.error().message.empty(),
-                    "a disk that works is opened, unless the configuration does not fit what is there");
+      return;
     }
+    BOOBLIK_CHECK(!opened.error().message.empty(), "a start that fails says why");
+    BOOBLIK_CHECK(opened.error().code == ErrorCode::invalid || world.disk.intercept,
+                  "a disk that works is opened, unless the configuration does not fit what is there");
   }
 
   [[nodiscard]] bool succeeded() const { return directory_ != nullptr; }
@@ -125,34 +135,61 @@ Files segments_of(const log::MemoryDisk& disk) {
   return files;
 }
 
+// It may fail, but never makes anything worse.
+void start_on_a_failing_disk(World& world, DiskFaults& faults) {
+  const Files before = world.disk.snapshot();
+  faults.arm(world.disk);
+  Start start(world);
+  world.disk.intercept = nullptr;
+  if (faults.cuts()) {
+    return;
+  }
+  check_kept(before, world.disk);
+  if (start.succeeded()) {
+    for (const auto& log : start.directory().partitions()) {
+      check_log(*log);
+    }
+  }
+}
+
 void check_directory(InputReader& input) {
   static constexpr std::int64_t kCapacities[] = {64, 300, 1'000'000};
   const std::int64_t capacity = kCapacities[input.below(3)];
-  const std::size_t open_files = 1 + input.below(4);
-  log::MemoryDisk disk;
-  put_directory(input, disk);
-  const Files before = disk.snapshot();
+  const std::uint8_t choices = input.byte();
+  World world{.path = (choices & 0x40U) == 0 ? "data" : "deep/data",
+              .capacity = capacity,
+              .open_files = 1U + choices % 4U,
+              .disk = {}};
+  std::optional<DiskFaults> faults;
+  if ((choices & 0x80U) != 0) {
+    faults.emplace(input);
+  }
+  put_directory(input, world.disk, world.path);
+  if (faults) {
+    start_on_a_failing_disk(world, *faults);
+  }
+  const Files before = world.disk.snapshot();
   {
-    Start first(disk, capacity, open_files);
-    check_kept(before, disk);
+    Start first(world);
+    check_kept(before, world.disk);
     if (!first.succeeded()) {
       return;
     }
   }
   // As left by a start that was killed: the next one finds the same log.
-  const Files after_one = segments_of(disk);
+  const Files after_one = segments_of(world.disk);
   std::vector<std::pair<Offset, Offset>> ranges;
   {
-    Start second(disk, capacity, open_files);
+    Start second(world);
     BOOBLIK_CHECK(second.succeeded(), "a start that worked works again");
-    BOOBLIK_CHECK(segments_of(disk) == after_one, "a second start finds nothing to do");
+    BOOBLIK_CHECK(segments_of(world.disk) == after_one, "a second start finds nothing to do");
     for (const auto& log : second.directory().partitions()) {
       check_log(*log);
       check_goes_on(*log);
       ranges.emplace_back(log->start_offset(), log->end_offset());
     }
   }
-  Start third(disk, capacity, open_files);
+  Start third(world);
   BOOBLIK_CHECK(third.succeeded(), "a log that went on opens");
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const auto& log = *third.directory().partitions()[i];

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "frame_mutator.h"
 #include "wire/request.h"
 #include "wire/request_encoder.h"
 #include "wire/topic_name.h"
@@ -85,6 +86,13 @@ void check_frame(Bytes frame) {
 }  // namespace booblik::wire
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned int seed);
+
+std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                    unsigned int seed) {
+  return booblik::fuzz::mutate_requests(data, size, max_size, seed, 0);
+}
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace booblik;

@@ -80,6 +80,8 @@ ANSWERS = {
     "records": RECORDS,
 }
 
+LAST = 2**63 - 1
+
 # A consumer asks METADATA (1), then FETCH after FETCH; the first byte is the target's own.
 CONVERSATIONS = {
     "two_fetches": [metadata_answer(1, 0, 3), fetch_answer(2, 3, RECORDS), fetch_answer(3, 3, record(b"z"))],
@@ -88,6 +90,7 @@ CONVERSATIONS = {
     "cut_size": [metadata_answer(1, 0, 1), fetch_answer(2, 1, RECORDS[:3]), fetch_answer(3, 1, RECORDS[:8])],
     "out_of_range": [metadata_answer(1, 0, 1), answer(2, error=2), metadata_answer(3, 0, 0)],
     "wrong_id": [metadata_answer(2, 0, 1)],
+    "last_offset": [metadata_answer(1, LAST, LAST), fetch_answer(2, LAST, RECORDS)],
 }
 
 NAMES = ["orders", "a.b_c-1", "заказы", "注文", "٣", "é", "𝐀", "😀", "a b", "x" * 249, "x" * 250]
@@ -137,16 +140,99 @@ OPERATOR_INPUTS = {
     "whole": b"\6all of it",
 }
 
-# Choices of fuzz/directory_image.cc, byte by byte: capacity, open files; then files: kind, partition, ...
-SEGMENT = bytes([0, 0, 0, 2, 0, 3, 20, 0, 7, 40])  # a segment where the partition goes on, with two runs of records
+# Choices of fuzz/directory_image.cc, byte by byte. In front: capacity, then open files and how the world is.
+DEEP, FAILING = 0x40, 0x80
+
+
+def good(count, size):
+    return bytes([0, count - 1, size])
+
+
+def bad(size):
+    return bytes([5, size])
+
+
+def zeros(count):
+    return bytes([3, count])
+
+
+def flipped(position, bits):
+    return bytes([7]) + struct.pack(">HB", position, bits)
+
+
+def large(count):
+    return bytes([0xF8, count - 1])
+
+
+def much_damage(more):
+    return bytes([0xF9, more])
+
+
+def segment(*pieces, partition=0, shift=0):
+    """It begins `shift` offsets from where its partition has ended so far."""
+    where = bytes([10, shift & 0xFF]) if shift else bytes(1)
+    return bytes([0, partition]) + where + bytes([len(pieces)]) + b"".join(pieces)
+
+
+def index(partition=0, summary=False, behind=1):
+    return bytes([8, partition, 1, 31]) + (bytes([0, 1, 1, 1, 1, 1]) if summary else bytes([1])) + bytes([behind, 1])
+
+
+def checkpointed(*which):
+    """For each partition: None, or what it says: the end (-1), or the record with this number."""
+    out = bytes([11, 0, 1])
+    for at in which:
+        out += bytes([0]) if at is None else bytes([1]) + (bytes([1]) if at < 0 else bytes([0, at])) + bytes([1, 1, 1])
+    return out
+
+
+def odd(name, content=b"", partition=None):
+    return bytes([13, partition or 0, 0 if partition is None else 1, name, len(content)]) + content
+
+
+def fault(operation, number, kind=0, lasts=False):
+    return bytes([0, operation, number, kind, 0 if lasts else 1])
+
+
+SEGMENT = segment(good(4, 20), good(1, 40))
+SEALED = SEGMENT + index(summary=True)
+# A sealed segment, one that holds the recovery point, and the name of a third that lost its records.
+CRASHED = SEALED + segment(good(8, 30), good(3, 9), zeros(20)) + index() + bytes([11, 0, 1, 1, 0, 4, 1, 1, 1, 0])
+LOST_NAME = segment(shift=5) + index()
 DIRECTORIES = {
     "empty": bytes(2),
     "segment": bytes([1, 0]) + SEGMENT,
     "segments": bytes([0, 3]) + SEGMENT * 3,
-    "indexed": bytes([0, 1]) + SEGMENT + bytes([8, 0, 1, 31, 0, 1, 1, 1, 1, 1, 1]) + SEGMENT,
-    "checkpoint": bytes([0, 1]) + SEGMENT + bytes([11, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]) + SEGMENT,
-    "odd_names": bytes([0, 1]) + bytes([14, 0, 1, 3, 0]) + bytes([14, 1, 0, 1, 0]),
+    "indexed": bytes([0, 1]) + SEGMENT + index() + SEGMENT,
+    "sealed": bytes([0, DEEP]) + SEALED * 3,
+    "crashed": bytes([1, 0]) + CRASHED,
+    "crashed_while_rolling": bytes([1, 0]) + CRASHED + LOST_NAME,
+    "checkpoint": bytes([0, 1]) + SEGMENT + checkpointed(-1, None) + SEGMENT,
+    "odd_names": bytes([0, 1]) + odd(2) + odd(4, partition=1) + odd(8) + checkpointed(0, -1),
+    "odd_directories": bytes([0, 1]) + b"".join(odd(0xF9 + number) for number in range(6)),
+    "partition_too_many": bytes([0, 1]) + odd(0xF8),
+    "many_names": bytes([0, 1]) + odd(0xFF),
+    "topic_of_before": bytes([0, 1]) + odd(8) + bytes([11, 0, 1, 0xF9, 1, 1, 1, 0xF8]),
+    "damage": bytes([2, 0]) + segment(good(4, 20), bad(20), good(4, 20)) + index() + SEGMENT,
+    "damage_that_shifts": bytes([2, 0]) + segment(good(8, 20), flipped(31, 0x10), flipped(40, 1)) + index() + SEGMENT,
+    "damage_behind_successor": bytes([2, 0]) + segment(good(4, 20), bad(9), bad(9)) + segment(good(8, 9), shift=-2) + SEGMENT,
+    "much_damage": bytes([2, 0]) + segment(much_damage(15)) + SEGMENT,
+    "large_records": bytes([2, 0]) + SEGMENT + segment(large(1), good(1, 9)) + checkpointed(0, None),
+    "large_index": bytes([1, 0]) + SEGMENT + index(behind=0xF8) + SEGMENT,
 }
+
+
+def directories():
+    yield from DIRECTORIES.items()
+    # Each operation fails once, a few moments after another, and files become shorter.
+    image = CRASHED + LOST_NAME
+    for operation in range(13):
+        for number in range(8):
+            yield f"failing_{operation}_{number}", bytes([1, FAILING]) + fault(operation, number) + image
+    for number in range(4, 16):
+        yield f"failing_open_{number}", bytes([1, FAILING]) + fault(0, number, 2) + image
+        yield f"failing_read_{number}", bytes([1, FAILING]) + fault(4, number) + DIRECTORIES["large_records"][2:]
+        yield f"shorter_{number}", bytes([1, FAILING]) + fault(4, number, 3) + image
 
 
 def sessions(streams):
@@ -166,7 +252,7 @@ def corpora():
     yield "index_file", INDEX_FILES
     yield "lock_file", {"number": b"1234\n", "none": b"", "text": b"12x", "long": b"9" * 40}
     yield "operator_input", OPERATOR_INPUTS
-    yield "recovery", DIRECTORIES
+    yield "recovery", dict(directories())
     yield "session", dict(sessions(whole))
     yield "topic_name", {f"name_{i}": text.encode() for i, text in enumerate(NAMES)}
     yield "consumer", {f"{key}_{first}": bytes([first]) + b"".join(map(framed, bodies))

@@ -89,7 +89,8 @@ client::Outcome<std::int64_t> Consumption::planned_records(const Partitions& wan
       return std::unexpected(start.error());
     }
     const Offset first = client::first_position(*start, partition);
-    planned += std::max<std::int64_t>(partition.high_watermark - first, 0);
+    const std::int64_t more = std::max<std::int64_t>(partition.high_watermark - first, 0);
+    planned += std::min(more, INT64_MAX - planned);  // whatever a broker says its offsets are
   }
   return std::min(planned, options_.count.value_or(INT64_MAX));
 }

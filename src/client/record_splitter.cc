@@ -1,5 +1,7 @@
 #include "client/record_splitter.h"
 
+#include <limits>
+
 #include "base/crc32c.h"
 #include "wire/protocol.h"
 
@@ -11,6 +13,10 @@ SplitEnd split_records(Bytes payload, Offset first, std::vector<Record>& records
   while (!payload.empty()) {
     if (payload.size() < sizeof(std::int32_t)) {
       end.tail_bytes = payload.size();
+      return end;
+    }
+    if (end.next == Offset(std::numeric_limits<std::int64_t>::max())) {
+      end.corrupt = "no offset is left for it";
       return end;
     }
     const auto size = load_big_endian<std::int32_t>(payload.data());

@@ -46,15 +46,11 @@ bool index_leads_to(const RecoveryPoint& point, env::File& file, const SegmentIn
   return offset == point.offset;
 }
 
-std::vector<Anchor> anchors_of(const SegmentIndex* index, const RecoveryPoint* point) {
+std::vector<Anchor> anchors_of(const SegmentIndex& index) {
   std::vector<Anchor> anchors;
-  for (std::size_t i = 0; index != nullptr && i < index->size(); ++i) {
-    const IndexEntry entry = (*index)[i];
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    const IndexEntry entry = index[i];
     anchors.push_back({entry.offset, entry.position, entry.crc});
-  }
-  if (point != nullptr) {
-    std::erase_if(anchors, [&](const Anchor& anchor) { return anchor.position >= point->position; });
-    anchors.push_back({point->offset, point->position, std::nullopt});
   }
   return anchors;
 }
@@ -108,8 +104,11 @@ class Scanner {
       return request;
     }
     // An index that does not lead to the recovery point is not believed about anything.
-    request.anchors =
-        anchors_of(known && !has_point ? &known->index : nullptr, has_point ? &*plan.point : nullptr);
+    if (has_point) {
+      request.anchors.push_back({plan.point->offset, plan.point->position, std::nullopt});
+    } else if (known) {
+      request.anchors = anchors_of(known->index);
+    }
     ++examination_.report.indexes_rebuilt;
     examination_.context.probe.hit("recovery.index_rebuilt");
     return request;

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -106,6 +107,18 @@ RC_GTEST_PROP(RecordSplitter, AnyCutOfAnyLogGivesAPrefix, ()) {
       [](const Record& record, const std::string& payload) { return as_text(record.value) == payload; }));
   const std::size_t consumed = size - end.tail_bytes;
   RC_ASSERT(consumed == (records.size() == payloads.size() ? log.log.size() : log.positions[records.size()]));
+}
+
+TEST(RecordSplitter, NumbersNothingBeyondTheLastOffset) {
+  FakeBroker::Partition log;
+  log.append(as_bytes("one"));
+  log.append(as_bytes("two"));
+  const Offset last(std::numeric_limits<std::int64_t>::max());
+  std::vector<Record> records;
+  const SplitEnd end = split_records(log.log, last - 1, records);
+  EXPECT_EQ(texts(records), std::vector<std::string>{"one"});
+  EXPECT_EQ(end.next, last);
+  EXPECT_NE(end.corrupt, nullptr);
 }
 
 RC_GTEST_PROP(RecordSplitter, ArbitraryBytesAreSurvived, (const std::vector<std::uint8_t>& raw)) {

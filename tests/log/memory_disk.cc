@@ -38,7 +38,12 @@ class MemoryFile final : public env::File {
     return bytes;
   }
 
-  Result<std::int64_t> size() const override { return static_cast<std::int64_t>(inode_->now.size()); }
+  Result<std::int64_t> size() const override {
+    if (const auto verdict = disk_.ask(MemoryDisk::Operation::size, path_); verdict.error) {
+      return fail_with(*verdict.error, path_);
+    }
+    return static_cast<std::int64_t>(inode_->now.size());
+  }
 
  protected:
   Result<void> do_write_at(std::span<const Bytes> parts, Position position) override {
@@ -178,6 +183,9 @@ Result<std::unique_ptr<env::File>> MemoryDisk::open(const std::string& path, env
 }
 
 Result<void> MemoryDisk::create_directory(const std::string& path) {
+  if (const auto verdict = ask(Operation::create_directory, path); verdict.error) {
+    return fail_with(*verdict.error, path);
+  }
   directories_.insert(path);
   return {};
 }
@@ -255,6 +263,9 @@ Result<std::unique_ptr<env::DirectoryLock>> MemoryDisk::lock(const std::string& 
    private:
     bool& locked_;
   };
+  if (const auto verdict = ask(Operation::lock, directory); verdict.error) {
+    return fail_with(*verdict.error, directory);
+  }
   if (locked_) {
     return fail(ErrorCode::locked, directory + " is in use by process 17");
   }

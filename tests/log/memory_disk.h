@@ -19,7 +19,21 @@ class MemoryDisk final : public env::Disk {
  public:
   using Content = std::vector<std::byte>;
 
-  enum class Operation { open, create, list, read, write, sync, truncate, rename, remove, sync_directory };
+  enum class Operation {
+    open,
+    create,
+    create_directory,
+    list,
+    read,
+    size,
+    write,
+    sync,
+    truncate,
+    rename,
+    remove,
+    sync_directory,
+    lock,
+  };
 
   // What happens at an operation: it fails, perhaps after a part of a write; or, with nothing set, it goes
   // on.
