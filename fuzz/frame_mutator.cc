@@ -125,24 +125,6 @@ std::size_t mutate_answers(std::uint8_t* data, std::size_t size, std::size_t max
   return mutate(data, size, max_size, seed, prefix, {draw_answer, mend_answers});
 }
 
-std::size_t mutate_answer(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned int seed) {
-  env::Random random(seed);
-  if (random.one_in(4)) {
-    return LLVMFuzzerMutate(data, size, max_size);
-  }
-  Frame frame(data, data + size);
-  if (random.one_in(32)) {
-    frame = draw_answer(random);
-  }
-  mutate_frame(frame, max_size - std::min(size, max_size), random);
-  if (random.one_in(2)) {
-    mend_answer(frame);
-  }
-  frame.resize(std::min(frame.size(), max_size));
-  std::ranges::copy(frame, data);
-  return frame.size();
-}
-
 std::size_t mutate_blocks(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned int seed) {
   return mutate(data, size, max_size, seed, 0,
                 {draw_block, [](auto& frames) { std::ranges::for_each(frames, mend_block); }});

@@ -14,8 +14,6 @@ std::size_t mutate_requests(std::uint8_t* data, std::size_t size, std::size_t ma
 // Answers with records in them, whose sizes, checksums and correlation ids are mostly mended.
 std::size_t mutate_answers(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned int seed,
                            std::size_t prefix);
-// One answer, without a length field.
-std::size_t mutate_answer(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned int seed);
 // Blocks of an index file without their checksums.
 std::size_t mutate_blocks(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned int seed);
 

@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "base/crc32c.h"
 #include "client/record_splitter.h"
-#include "frame_mutator.h"
 #include "wire/response.h"
 
 namespace booblik::client {
@@ -86,13 +85,6 @@ void check_fetch(Bytes frame) {
 }  // namespace booblik::client
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
-                                               unsigned int seed);
-
-std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
-                                    unsigned int seed) {
-  return booblik::fuzz::mutate_answer(data, size, max_size, seed);
-}
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace booblik;

@@ -150,7 +150,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("arguments", nargs="*")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="targets at a time (one for each processor)")
     parser.add_argument("--seed", type=int, default=0, help="of libFuzzer's random numbers; 0 (the default) takes another one each time")
-    parser.add_argument("--full", action="store_true", help="of coverage: every uncovered line of the decoder and of recovery")
+    parser.add_argument("--full", action="store_true", help="of coverage: also what is excused, and why")
     options = parser.parse_args()
     if options.what.isdigit():
         options.what, options.arguments = "all", [options.what, *options.arguments]
@@ -184,7 +184,7 @@ def main() -> int:
         if options.what == "all":
             return 0 if run_all(seconds, options.seed, max(1, options.jobs)) else 1
         return 0 if run(options.what, seconds, options.seed) else 1
-    except Refused as refusal:
+    except (Refused, coverage.Malformed) as refusal:
         print(f"fuzz: {refusal}", file=sys.stderr)
         return 2
 

@@ -211,6 +211,7 @@ DIRECTORIES = {
     "odd_names": bytes([0, 1]) + odd(2) + odd(4, partition=1) + odd(8) + checkpointed(0, -1),
     "odd_directories": bytes([0, 1]) + b"".join(odd(0xF9 + number) for number in range(6)),
     "partition_too_many": bytes([0, 1]) + odd(0xF8),
+    "long_name": bytes([0, 1, 13, 0, 1, 9, 23]) + b"thisnameislongbutnotours",
     "many_names": bytes([0, 1]) + odd(0xFF),
     "topic_of_before": bytes([0, 1]) + odd(8) + bytes([11, 0, 1, 0xF9, 1, 1, 1, 0xF8]),
     "damage": bytes([2, 0]) + segment(good(4, 20), bad(20), good(4, 20)) + index() + SEGMENT,
@@ -229,9 +230,9 @@ def directories():
     for operation in range(13):
         for number in range(8):
             yield f"failing_{operation}_{number}", bytes([1, FAILING]) + fault(operation, number) + image
-    for number in range(4, 16):
-        yield f"failing_open_{number}", bytes([1, FAILING]) + fault(0, number, 2) + image
-        yield f"failing_read_{number}", bytes([1, FAILING]) + fault(4, number) + DIRECTORIES["large_records"][2:]
+    for number in range(12):
+        yield f"too_many_files_{number}", bytes([1, FAILING]) + fault(0, number, 2) + image
+        yield f"failing_large_{number}", bytes([1, FAILING]) + fault(4, number) + DIRECTORIES["large_records"][2:]
         yield f"shorter_{number}", bytes([1, FAILING]) + fault(4, number, 3) + image
 
 

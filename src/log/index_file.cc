@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/crc32c.h"
 #include "log/encoding.h"
+#include "log/record.h"
 
 namespace booblik::log {
 namespace {
@@ -51,19 +52,26 @@ std::optional<Block> read_block(Bytes bytes) {
   return Block{*kind, *count, *payload, size + kBlockFrameBytes};
 }
 
-// Inside of the segment, ascending: readers of the log rely on it.
+// Whether so many records can fill so many bytes.
+bool can_fill(std::int64_t records, std::int64_t bytes) {
+  return records == 0 ? bytes == 0 : records > 0 && bytes / (kRecordHeaderBytes + 1) >= records;
+}
+
+// Inside of the segment, ascending, whole records in between: readers of the log rely on it.
 bool is_sound(const std::vector<DamagedRange>& damage, const SegmentSummary& of) {
   Offset offset = of.base;
   Position position;
   for (const DamagedRange& range : damage) {
-    if (range.from < offset || range.to < range.from || range.to > of.end || range.position < position ||
-        range.end < range.position || range.end > Position(of.file_bytes)) {
+    const bool in_order = range.from >= offset && range.to > range.from && range.to <= of.end &&
+                          range.position >= position && range.end > range.position &&
+                          range.end <= Position(of.file_bytes);
+    if (!in_order || !can_fill(range.from - offset, range.position - position)) {
       return false;
     }
     offset = range.to;
     position = range.end;
   }
-  return damage.size() <= kDamagedRangesMax;
+  return damage.size() <= kDamagedRangesMax && can_fill(of.end - offset, of.bytes - position.value());
 }
 
 std::optional<SegmentSummary> read_summary_block(const Block& block, Offset base) {

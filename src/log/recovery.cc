@@ -257,6 +257,10 @@ void Recovery::keep(std::size_t number, std::shared_ptr<Segment> segment) {
     segment->first = end_before;
   }
   if (segment != may_be_active_) {
+    if (segment->end == segment->base && plan_.segments[number].has_index_file) {
+      // It speaks of records that were not found: a later start must not believe it after all.
+      plan_.orphan_indexes.push_back(index_file_name(segment->base));
+    }
     seal(*segment);
   }
   log_.segments.push_back(std::move(segment));

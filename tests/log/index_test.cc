@@ -104,6 +104,28 @@ TEST(IndexFile, EntriesThatDoNotAscendAreNotBelieved) {
   EXPECT_EQ(file->index.size(), 1U);
 }
 
+// Readers of the log skip what a summary calls damaged: between two ranges there have to be whole records.
+TEST(IndexFile, DamageThatCannotBeIsNotBelieved) {
+  const auto believed = [](std::vector<DamagedRange> damage) {
+    SegmentSummary summary = summary_of(three_entries());
+    summary.damage = std::move(damage);
+    std::vector<std::byte> bytes;
+    append_summary(bytes, summary);
+    return decode_summary(bytes, summary.base).has_value();
+  };
+  const auto range = [](std::int64_t from, std::int64_t to, std::int64_t position, std::int64_t end) {
+    return DamagedRange{Offset(from), Offset(to), Position(position), Position(end)};
+  };
+  EXPECT_TRUE(believed({}));
+  EXPECT_TRUE(believed({range(100, 101, 0, 20), range(101, 103, 20, 60)}));
+  EXPECT_FALSE(believed({range(101, 101, 20, 60)})) << "no records";
+  EXPECT_FALSE(believed({range(101, 103, 20, 20)})) << "no bytes";
+  EXPECT_FALSE(believed({range(103, 104, 26, 60)})) << "three records need 27 bytes";
+  EXPECT_FALSE(believed({range(100, 101, 20, 60)})) << "bytes without a record";
+  EXPECT_FALSE(believed({range(101, 103, 20, 162)})) << "nine records behind it need 81 bytes";
+  EXPECT_FALSE(believed({range(101, 112, 20, 160)})) << "bytes behind it without a record";
+}
+
 TEST(IndexCache, KeepsWhatFits) {
   IndexCache cache(3 * static_cast<std::int64_t>(sizeof(SegmentIndex)));
   for (std::uint64_t number = 0; number < 5; ++number) {
