@@ -306,7 +306,7 @@ Result<void> PosixConnection::make_resident(PosixFile& file, Position position, 
   if (resident_file_ == &file && position >= resident_from_ && piece_end <= resident_to_) {
     return {};
   }
-  const std::int64_t window = std::min(length, kReadAhead);
+  const std::int64_t window = std::min(length, kResidentWindow);
   if (auto resident = file.make_resident(position, window); !resident) {
     return resident;
   }

@@ -33,8 +33,8 @@ class PosixConnection final : public Connection, private ReadinessHandler {
   static constexpr std::int64_t kBytesPerTurn = 256 * 1024;
   // Measured on loopback: sendfile runs fastest in pieces that fit the socket buffer.
   static constexpr std::int64_t kSendFilePiece = 128 * 1024;
-  // Cold bytes are brought in for so much at a time.
-  static constexpr std::int64_t kReadAhead = 1024 * 1024;
+  // So much is looked up, and brought in when it is cold, at a time.
+  static constexpr std::int64_t kResidentWindow = 1024 * 1024;
 
   PosixConnection(SocketServices& services, Descriptor socket, DescriptorBudget::Claim claim,
                   std::string peer);

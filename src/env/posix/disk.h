@@ -5,6 +5,7 @@
 
 #include "env/disk.h"
 #include "env/posix/descriptor_budget.h"
+#include "env/posix/reclaimer.h"
 #include "env/posix/system_calls.h"
 #include "env/posix/worker_pool.h"
 
@@ -15,8 +16,12 @@ namespace booblik::env {
 // look-up in memory nearly always, and readers open segments often, so it stays on the reactor.
 class PosixDisk final : public Disk {
  public:
-  PosixDisk(SystemCalls& system, WorkerPool& workers, DescriptorBudget& budget)
-      : system_(system), workers_(workers), budget_(budget) {}
+  PosixDisk(SystemCalls& system, Reactor& reactor, WorkerPool& workers, DescriptorBudget& budget,
+            Duration reclaim_spread)
+      : system_(system),
+        workers_(workers),
+        budget_(budget),
+        reclaimer_(system, reactor, workers, reclaim_spread) {}
 
   [[nodiscard]] Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override;
   [[nodiscard]] Result<void> create_directory(const std::string& path) override;
@@ -29,12 +34,10 @@ class PosixDisk final : public Disk {
   [[nodiscard]] Result<std::int64_t> free_space(const std::string& path) override;
 
  private:
-  struct Reclaim;
-  void reclaim_next_step(std::unique_ptr<Reclaim> reclaim);
-
   SystemCalls& system_;
   WorkerPool& workers_;
   DescriptorBudget& budget_;
+  Reclaimer reclaimer_;
 };
 
 }  // namespace booblik::env

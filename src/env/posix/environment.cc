@@ -40,7 +40,7 @@ PosixEnvironment::PosixEnvironment(Options options, SystemCalls& system, std::un
       descriptors_(*reactor_, options.owns_process ? descriptor_limit(system) : kNoDescriptorLimit,
                    options.owns_process ? count_open_descriptors(system) : 0, options.storage_descriptors),
       workers_(*reactor_, options.worker_threads_max),
-      disk_(system, workers_, descriptors_),
+      disk_(system, *reactor_, workers_, descriptors_, options.reclaim_spread),
       network_(system, *reactor_, workers_, descriptors_, options.listen_backlog) {}
 
 PosixEnvironment::~PosixEnvironment() {

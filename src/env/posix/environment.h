@@ -32,6 +32,7 @@ class PosixEnvironment {
     std::int64_t storage_descriptors = 96;  // kept for files out of the process's limit
     int listen_backlog = 1024;
     int log_descriptor = 2;
+    Duration reclaim_spread = std::chrono::seconds(10);  // see Reclaimer
     // False inside somebody else's program: its signals stay as they are, and its descriptors are not
     // rationed.
     bool owns_process = true;

@@ -1,5 +1,6 @@
 #include "env/posix/file.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -158,25 +159,37 @@ Result<void> PosixFile::make_resident(Position position, std::int64_t length) {
   }
   std::int64_t error = 0;
   workers_.run(WorkerPool::Kind::foreground, [&] {
-    // Reading is what waits until the bytes are there; readahead only asks for them. The copy stays in the
-    // worker.
-    alignas(64) std::array<std::byte, 64 * 1024> discarded;
-    std::int64_t done = 0;
-    while (done < length && error == 0) {
-      const auto piece = static_cast<std::size_t>(std::min<std::int64_t>(length - done, discarded.size()));
-      const ReadOutcome read =
-          read_fully(system_, descriptor_.get(), MutableBytes(discarded).first(piece), position + done, 0);
-      error = read.error;
-      done += static_cast<std::int64_t>(read.bytes);
-      if (read.bytes < piece) {
-        break;
-      }
+    // Without this the kernel reads as far ahead as the administrator of its disk lets it.
+    system_.fadvise(descriptor_.get(), 0, 0, POSIX_FADV_RANDOM);
+    ask_for(position);
+    for (std::int64_t done = 0; done < length && error == 0; done += kReadAhead) {
+      ask_for(position + done + kReadAhead);
+      error = wait_for(position + done, std::min(length - done, kReadAhead));
     }
   });
   if (error != 0) {
     return fail_system("read", path_, error);
   }
   return {};
+}
+
+void PosixFile::ask_for(Position position) {
+  system_.fadvise(descriptor_.get(), position.value(), kReadAhead, POSIX_FADV_WILLNEED);
+}
+
+// By reading. The copy stays in the worker.
+std::int64_t PosixFile::wait_for(Position position, std::int64_t length) {
+  alignas(64) std::array<std::byte, 64 * 1024> discarded;
+  for (std::int64_t done = 0; done < length;) {
+    const auto piece = static_cast<std::size_t>(std::min<std::int64_t>(length - done, discarded.size()));
+    const ReadOutcome read =
+        read_fully(system_, descriptor_.get(), MutableBytes(discarded).first(piece), position + done, 0);
+    if (read.error != 0 || read.bytes < piece) {
+      return read.error;
+    }
+    done += static_cast<std::int64_t>(read.bytes);
+  }
+  return 0;
 }
 
 bool PosixFile::is_resident(Position position, std::int64_t length) {

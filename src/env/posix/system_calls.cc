@@ -106,6 +106,11 @@ SystemCalls::Value SystemCalls::cachestat(int descriptor, std::int64_t position,
   return value_or_errno(::syscall(kCachestat, descriptor, &range, into, 0U));
 }
 
+SystemCalls::Value SystemCalls::fadvise(int descriptor, std::int64_t position, std::int64_t length,
+                                        int advice) {
+  return -std::int64_t{::posix_fadvise(descriptor, position, length, advice)};
+}
+
 SystemCalls::Value SystemCalls::socket(int family, int type) {
   return value_or_errno(::socket(family, type, 0));
 }

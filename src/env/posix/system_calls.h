@@ -59,6 +59,9 @@ class SystemCalls {
   virtual Value flock(int descriptor, int operation);
   virtual Value cachestat(int descriptor, std::int64_t position, std::int64_t length, CacheStatistics* into);
 
+  // The result of posix_fadvise(3) negated, like the others.
+  virtual Value fadvise(int descriptor, std::int64_t position, std::int64_t length, int advice);
+
   // Sockets.
   virtual Value socket(int family, int type);
   virtual Value bind(int descriptor, const sockaddr* address, socklen_t length);

@@ -256,32 +256,46 @@ TEST_F(DiskFaultTest, ReallyColdBytesAreReadByAWorker) {
   });
 }
 
-TEST_F(DiskFaultTest, ReclaimCutsALargeFileInSteps) {
+// The kernel's own readahead may be many megabytes, and a barrier of another file waits behind all of it.
+TEST_F(DiskFaultTest, OnlyTheNextPieceOfColdBytesIsReadAhead) {
   run([&](Environment& env) {
-    auto file = create(env, "large");
-    EXPECT_TRUE(file->truncate(100 * 1024 * 1024));
-    EXPECT_TRUE(env.disk.remove(path("large")));
-    const std::int64_t before = system_.count(Call::ftruncate);
-    const std::int64_t open_before = world_.environment().descriptors().storage_open();
-    env.disk.reclaim(std::move(file));
-    while (world_.environment().descriptors().storage_open() == open_before) {
-      EXPECT_EQ(world_.environment().descriptors().freed().wait(soon(env)), Wake::unparked);
+    constexpr std::int64_t kLength = std::int64_t{24} * 1024 * 1024;
+    constexpr std::int64_t kPiece = PosixFile::kReadAhead;
+    const auto file = create(env, "cold");
+    EXPECT_TRUE(write(*file, 0, std::string(kLength, 'c')));
+    auto& ours = dynamic_cast<PosixFile&>(*file);
+    CacheStatistics pages;
+    if (!evict(*file, kLength) || SystemCalls().cachestat(ours.descriptor(), 0, kLength, &pages) < 0) {
+      GTEST_SKIP() << "this system keeps everything in memory or does not tell what it keeps";
     }
-    EXPECT_EQ(system_.count(Call::ftruncate) - before, 6) << "100 MiB in steps of 16 MiB";
+    std::vector<std::int64_t> advice_before_read;
+    system_.before_disk_call = [&](Call call, int flags) {
+      if (call == Call::preadv2 && flags == 0) {
+        advice_before_read.push_back(system_.count(Call::fadvise));
+      }
+    };
+    EXPECT_TRUE(ours.make_resident(Position(0), 3 * kPiece));
+    system_.before_disk_call = nullptr;
+    ASSERT_FALSE(advice_before_read.empty());
+    EXPECT_EQ(advice_before_read.front(), 3) << "no readahead by the kernel; the first piece; the next";
+    EXPECT_EQ(advice_before_read.back(), 5)
+        << "each piece is asked for while the one before it is waited for";
+    ASSERT_GE(SystemCalls().cachestat(ours.descriptor(), 0, kLength, &pages), 0);
+    EXPECT_EQ(static_cast<std::int64_t>(pages.cached) * ::sysconf(_SC_PAGESIZE), 4 * kPiece);
   });
 }
 
-TEST_F(DiskFaultTest, ReclaimDoesNotCutAFileThatStillHasAName) {
+TEST_F(DiskFaultTest, ColdBytesComeThoughAdviceIsRefused) {
   run([&](Environment& env) {
-    auto file = create(env, "named");
-    EXPECT_TRUE(file->truncate(40 * 1024 * 1024));
-    env.disk.reclaim(std::move(file));
-    while (world_.environment().descriptors().storage_open() > 0) {
-      EXPECT_EQ(world_.environment().descriptors().freed().wait(soon(env)), Wake::unparked);
+    constexpr std::size_t kLength = 1'000'000;
+    const auto file = create(env, "cold");
+    EXPECT_TRUE(write(*file, 0, std::string(kLength, 'c')));
+    if (!evict(*file, kLength)) {
+      GTEST_SKIP() << "this file system keeps everything in memory";
     }
-    const auto again = env.disk.open(path("named"), OpenMode::read_only);
-    ASSERT_TRUE(again);
-    EXPECT_EQ((*again)->size(), 40 * 1024 * 1024);
+    system_.inject({.call = Call::fadvise, .result = -EPERM});
+    EXPECT_TRUE(dynamic_cast<PosixFile&>(*file).make_resident(Position(0), kLength));
+    EXPECT_EQ(read_without_waiting(*file, kLength - 1), 1);
   });
 }
 

@@ -136,6 +136,12 @@ SystemCalls::Value FaultySystemCalls::cachestat(int descriptor, std::int64_t pos
   return outcome.instead ? *outcome.instead : SystemCalls::cachestat(descriptor, position, length, into);
 }
 
+SystemCalls::Value FaultySystemCalls::fadvise(int descriptor, std::int64_t position, std::int64_t length,
+                                              int advice) {
+  const Outcome outcome = next(Call::fadvise);
+  return outcome.instead ? *outcome.instead : SystemCalls::fadvise(descriptor, position, length, advice);
+}
+
 SystemCalls::Value FaultySystemCalls::socket(int family, int type) {
   const Outcome outcome = next(Call::socket);
   return outcome.instead ? *outcome.instead : SystemCalls::socket(family, type);

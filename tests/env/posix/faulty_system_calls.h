@@ -30,6 +30,7 @@ enum class Call {
   statvfs,
   flock,
   cachestat,
+  fadvise,
   socket,
   bind,
   listen,
@@ -89,6 +90,7 @@ class FaultySystemCalls final : public SystemCalls {
   Value unlink(const std::string& path) override;
   Value flock(int descriptor, int operation) override;
   Value cachestat(int descriptor, std::int64_t position, std::int64_t length, CacheStatistics* into) override;
+  Value fadvise(int descriptor, std::int64_t position, std::int64_t length, int advice) override;
   Value socket(int family, int type) override;
   Value accept4(int descriptor, sockaddr* address, socklen_t* length, int flags) override;
   Value connect(int descriptor, const sockaddr* address, socklen_t length) override;
