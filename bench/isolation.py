@@ -47,9 +47,9 @@ PLAIN = "plain program, alone"
 PLAIN_READER = "plain program, beside a plain reader of cold data"
 PLAIN_STEPS = "plain program, 1.5 GiB deleted in steps of 4 MiB in 10 s"
 PLAIN_WHOLE = "plain program, 1 GiB deleted in one call"
-# What docs/benchmarks.md states: p99 at most so many times that of alone, and at most so many milliseconds.
+# What docs/benchmarks.md states: p99 is at most so many times that of alone, or so many milliseconds if that is more.
 STATED = {
-    "written": {READER: (4.0, 2.0), STALLED: (3.0, 1.5), RETENTION: (3.0, 1.5), SLOW: (3.0, 1.5)},
+    "written": {READER: (4.0, 2.5), STALLED: (3.0, 1.5), RETENTION: (4.0, 2.0), SLOW: (3.0, 1.5)},
     "forced": {READER: (4.0, 8.0), STALLED: (3.0, 6.0), RETENTION: (4.0, 8.0), SLOW: (3.0, 6.0)},
 }
 
@@ -313,9 +313,9 @@ def report(acks: str, found: dict[str, list[dict[str, float]]]) -> list[str]:
         p99 = middle(name, "p99_us")
         print(f"| {acks} | {name} | {middle(name, 'p50_us') / 1000:.2f} | {p99 / 1000:.2f} | {p99 / alone:.1f} | "
               f"{middle(name, 'p999_us') / 1000:.1f} | {middle(name, 'stolen_ms'):.0f} |", flush=True)
-        factor, most_ms = STATED[acks].get(name, (float("inf"), float("inf")))
-        if p99 / alone > factor or p99 / 1000 > most_ms:
-            exceeding.append(f"{acks} beside {name} ({p99 / alone:.1f} x, {p99 / 1000:.2f} ms; stated {factor:g} x, {most_ms:g} ms)")
+        factor, least_ms = STATED[acks].get(name, (float("inf"), 0.0))
+        if p99 > max(factor * alone, least_ms * 1000):
+            exceeding.append(f"{acks} beside {name} ({p99 / alone:.1f} x, {p99 / 1000:.2f} ms; stated {factor:g} x or {least_ms:g} ms)")
     return exceeding
 
 

@@ -169,7 +169,8 @@ std::span<const Row> rows() {
           served,
           served,
           served,
-          "advice only: the kernel reads ahead as it likes"},
+          "cold bytes only, and it is advice: the kernel reads ahead as it likes",
+          false},
       // --- sockets ---
       Row{Call::socket,
           "socket",

@@ -161,10 +161,10 @@ Result<void> PosixFile::make_resident(Position position, std::int64_t length) {
   workers_.run(WorkerPool::Kind::foreground, [&] {
     // Without this the kernel reads as far ahead as the administrator of its disk lets it.
     system_.fadvise(descriptor_.get(), 0, 0, POSIX_FADV_RANDOM);
-    ask_for(position);
-    for (std::int64_t done = 0; done < length && error == 0; done += kReadAhead) {
-      ask_for(position + done + kReadAhead);
-      error = wait_for(position + done, std::min(length - done, kReadAhead));
+    ask_for(position, kReadAhead);  // most of it has been, when the one before was waited for
+    for (std::int64_t done = 0; done < length && error == 0; done += kReadPiece) {
+      ask_for(position + done + kReadAhead, kReadPiece);
+      error = wait_for(position + done, std::min(length - done, kReadPiece));
     }
   });
   if (error != 0) {
@@ -173,8 +173,8 @@ Result<void> PosixFile::make_resident(Position position, std::int64_t length) {
   return {};
 }
 
-void PosixFile::ask_for(Position position) {
-  system_.fadvise(descriptor_.get(), position.value(), kReadAhead, POSIX_FADV_WILLNEED);
+void PosixFile::ask_for(Position position, std::int64_t length) {
+  system_.fadvise(descriptor_.get(), position.value(), length, POSIX_FADV_WILLNEED);
 }
 
 // By reading. The copy stays in the worker.

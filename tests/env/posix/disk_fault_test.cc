@@ -257,10 +257,10 @@ TEST_F(DiskFaultTest, ReallyColdBytesAreReadByAWorker) {
 }
 
 // The kernel's own readahead may be many megabytes, and a barrier of another file waits behind all of it.
-TEST_F(DiskFaultTest, OnlyTheNextPieceOfColdBytesIsReadAhead) {
+TEST_F(DiskFaultTest, ColdBytesAreReadAheadPieceByPieceAndNotFar) {
   run([&](Environment& env) {
     constexpr std::int64_t kLength = std::int64_t{24} * 1024 * 1024;
-    constexpr std::int64_t kPiece = PosixFile::kReadAhead;
+    constexpr std::int64_t kWanted = 3 * PosixFile::kReadPiece;
     const auto file = create(env, "cold");
     EXPECT_TRUE(write(*file, 0, std::string(kLength, 'c')));
     auto& ours = dynamic_cast<PosixFile&>(*file);
@@ -274,14 +274,14 @@ TEST_F(DiskFaultTest, OnlyTheNextPieceOfColdBytesIsReadAhead) {
         advice_before_read.push_back(system_.count(Call::fadvise));
       }
     };
-    EXPECT_TRUE(ours.make_resident(Position(0), 3 * kPiece));
+    EXPECT_TRUE(ours.make_resident(Position(0), kWanted));
     system_.before_disk_call = nullptr;
     ASSERT_FALSE(advice_before_read.empty());
-    EXPECT_EQ(advice_before_read.front(), 3) << "no readahead by the kernel; the first piece; the next";
-    EXPECT_EQ(advice_before_read.back(), 5)
-        << "each piece is asked for while the one before it is waited for";
+    EXPECT_EQ(advice_before_read.front(), 3) << "none by the kernel; the first bytes; a piece ahead";
+    EXPECT_EQ(advice_before_read.back(), 5) << "one more piece for each that is waited for";
     ASSERT_GE(SystemCalls().cachestat(ours.descriptor(), 0, kLength, &pages), 0);
-    EXPECT_EQ(static_cast<std::int64_t>(pages.cached) * ::sysconf(_SC_PAGESIZE), 4 * kPiece);
+    EXPECT_EQ(static_cast<std::int64_t>(pages.cached) * ::sysconf(_SC_PAGESIZE),
+              kWanted + PosixFile::kReadAhead);
   });
 }
 
