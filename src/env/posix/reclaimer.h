@@ -1,9 +1,9 @@
 // Gives the space of removed files back, slowly.
 //
 // Freeing much at once hurts others: a barrier of another file waits while blocks are freed and discarded
-// (measured on ext4 with `discard`: p99 of 60-71 ms beside 1 GiB in one call; a step of 16 MiB takes 3.4 ms, one
-// of 4 MiB 1.5 ms). So files are cut step by step, one step of one file at a time, each a job of its own for
-// the worker, with a pause behind it.
+// (measured on ext4 with `discard`: p99 of 60-71 ms beside 1 GiB in one call; a step of 16 MiB takes 3.4 ms,
+// one of 4 MiB 1.5 ms). So files are cut step by step, one step of one file at a time, each a job of its own
+// for the worker, with a pause behind it.
 #pragma once
 
 #include <cstddef>
