@@ -84,6 +84,8 @@ void PartitionWriter::write_loop() {
       // As after every roll (note_written); nothing happens when all is durable.
       barrier_wanted_ = log_.end_offset();
       sync_work_.notify_all();
+      // Whoever waits for more bytes of the segment that was sealed: none will come.
+      progress_.notify_all();
     } else if (writer_stopping_) {
       break;
     } else {

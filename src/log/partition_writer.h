@@ -75,8 +75,8 @@ class PartitionWriter {
   };
   [[nodiscard]] Outcome outcome(const AppendTicket& ticket) const;
 
-  // Notified whenever records have become visible or durable, or the log has failed. Also by
-  // notify_readers().
+  // Notified whenever records have become visible or durable, a segment was sealed, or the log has failed.
+  // Also by notify_readers().
   [[nodiscard]] env::Event& progress() { return progress_; }
 
   // For what else readers wait for: retention has moved the log's start.

@@ -206,6 +206,20 @@ TEST(PartitionWriter, ARollByAgeHappensBetweenGroupsAndTheNextBatchFits) {
   });
 }
 
+// Readers that wait for more bytes of the segment get what there is: it is sealed, and nothing needs a
+// barrier.
+TEST(PartitionWriter, ARollByAgeIsTold) {
+  in_fiber([](env::Environment& environment) {
+    Bench bench(environment, 100);
+    EXPECT_EQ(bench.settle(bench.stage({"a"}, true)), Outcome::done);
+    bench.scheduler.yield();
+    bench.writer.roll_if_older(std::chrono::hours(1));
+    const Deadline soon(environment.clock.now() + std::chrono::seconds(5));
+    EXPECT_NE(bench.writer.progress().wait(soon), env::Wake::deadline);
+    EXPECT_TRUE(bench.log.rolled);
+  });
+}
+
 // Law: whatever is staged, in whatever pieces, with whatever failures, comes to the log once and in order, in
 // runs that fit their segments (ScriptedLog checks that), and each ticket names the offsets of its records.
 TEST(PartitionWriter, WhatIsStagedIsWhatIsWritten) {
