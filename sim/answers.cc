@@ -5,14 +5,11 @@
 #include <algorithm>
 
 #include "base/crc32c.h"
+#include "sim/log_start.h"
 
 namespace booblik::sim {
 namespace {
 
-// A held FETCH that nothing disturbs is answered so long after the data came, at the latest.
-constexpr Duration kWakeUp = std::chrono::milliseconds(500);
-// So much memory for requests that nobody waits for it.
-constexpr std::int64_t kMemoryEnough = std::int64_t{1} << 19;
 // Rounding of timers, and the way of the answer.
 constexpr Duration kTimerSlack = std::chrono::milliseconds(1);
 // More fetches than a run's clients can hold at a time.
@@ -20,6 +17,24 @@ constexpr std::int64_t kHeldEnough = 16;
 
 bool is_old(const Workload& workload, const Question& question) {
   return question.epoch != workload.model.epoch();
+}
+
+bool is_timed(const Workload& workload, const Question& question) {
+  return workload.is_calm_since(question.epoch);
+}
+
+// When it was this request's turn, and somebody was there to answer it.
+Instant turn_of(const Workload& workload, const Question& question) {
+  return std::max(question.in_turn, workload.serving_since);
+}
+
+// A request that nothing disturbs is answered so soon after its turn, or after what it waited for.
+Duration time_for(const Workload& workload, const Question& question) {
+  return workload.time_for(question.burst_bytes + question.max_bytes);
+}
+
+std::int64_t millis(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
 Answer check_produce(Workload& workload, const Question& question, const wire::ResponseHeader& header,
@@ -44,12 +59,11 @@ Answer check_produce(Workload& workload, const Question& question, const wire::R
     model.violate(fmt::format("partition {}: PRODUCE got base offset {}, below the end {} known before",
                               question.partition, base, question.ends[question.partition]));
   }
-  if (workload.undisturbed() && workload.plan.request_memory_bytes >= kMemoryEnough) {
+  if (is_timed(workload, question) && workload.has_memory()) {
     model.count("ack in time");
-    if (workload.now() - question.in_turn > kWakeUp) {
-      model.violate(fmt::format(
-          "PRODUCE was acked {} ms after its turn had come",
-          std::chrono::duration_cast<std::chrono::milliseconds>(workload.now() - question.in_turn).count()));
+    const Duration took = workload.now() - turn_of(workload, question);
+    if (took > time_for(workload, question)) {
+      model.violate(fmt::format("PRODUCE was acked {} ms after its turn had come", millis(took)));
     }
   }
   model.acked(question.first, question.records, base, answer->log_end_offset.value(), forced);
@@ -106,17 +120,17 @@ void check_wait(Workload& workload, const Question& question, bool empty) {
   if (empty && question.wait_millis > 0 && waited + kTimerSlack < wait && !workload.stop_requested &&
       workload.plan.held_max >= kHeldEnough) {
     model.count("early empty");
-
-    if (workload.undisturbed() && workload.plan.pipelined_max >= kHeldEnough) {
-      model.violate(fmt::format("a held FETCH came back empty after {} ms of {}",
-                                std::chrono::duration_cast<std::chrono::milliseconds>(waited).count(),
+    if (is_timed(workload, question) && workload.plan.pipelined_max >= kHeldEnough) {
+      model.violate(fmt::format("a held FETCH came back empty after {} ms of {}", millis(waited),
                                 question.wait_millis));
     }
   }
-  if (!workload.undisturbed()) {
+  if (!is_timed(workload, question)) {
     return;
   }
-  if (workload.now() - question.in_turn > wait + kWakeUp) {
+  const Duration allowed = time_for(workload, question);
+  model.count("held in time");
+  if (workload.now() - turn_of(workload, question) > wait + allowed) {
     model.violate(fmt::format("a FETCH that may wait {} ms was held longer", question.wait_millis));
   }
   if (question.min_bytes > 1) {
@@ -124,11 +138,10 @@ void check_wait(Workload& workload, const Question& question, bool empty) {
   }
   if (const auto since = model.known_since(question.partition, question.offset)) {
     model.count("wake-up");
-    const Duration late = workload.now() - std::max(*since, question.in_turn);
-    if (late > kWakeUp) {
+    const Duration late = workload.now() - std::max(*since, turn_of(workload, question));
+    if (late > allowed) {
       model.violate(fmt::format("partition {}: FETCH at {} was answered {} ms after the data was there",
-                                question.partition, question.offset,
-                                std::chrono::duration_cast<std::chrono::milliseconds>(late).count()));
+                                question.partition, question.offset, millis(late)));
     }
   }
 }
@@ -137,16 +150,29 @@ void check_wait(Workload& workload, const Question& question, bool empty) {
 void check_sealed(Workload& workload, const Question& question, std::size_t payload_bytes,
                   const Answer& answer) {
   const bool too_few = payload_bytes > 0 && static_cast<std::int64_t>(payload_bytes) < question.min_bytes;
-  if (!too_few || !workload.undisturbed() || answer.next_offset >= answer.end) {
+  const Duration allowed = time_for(workload, question);
+  const Instant turn = turn_of(workload, question);
+  if (!too_few || !is_timed(workload, question)) {
+    return;
+  }
+  const auto check = [&](std::optional<Instant> since) {
+    workload.model.count("end of a segment");
+    if (since && workload.now() - std::max(*since, turn) > allowed) {
+      workload.model.violate(fmt::format("partition {}: FETCH at {} waited though its segment was sealed",
+                                         question.partition, question.offset));
+    }
+  };
+  if (answer.next_offset >= answer.end) {
+    const auto known = workload.model.known_since(question.partition, answer.next_offset - 1);
+    if (workload.now() - turn > allowed && known) {
+      const auto sealed = sealed_since(workload, question.partition, question.offset, answer.end);
+      check(sealed ? std::optional(std::max(*sealed, *known)) : std::nullopt);
+    }
     return;
   }
   // There is more, so the payload was cut where its segment ends.
   if (const auto since = workload.model.known_since(question.partition, answer.next_offset)) {
-    workload.model.count("end of a segment");
-    if (workload.now() - std::max(*since, question.in_turn) > kWakeUp) {
-      workload.model.violate(fmt::format("partition {}: FETCH at {} waited though its segment was sealed",
-                                         question.partition, question.offset));
-    }
+    check(since);
   }
 }
 
@@ -157,9 +183,12 @@ Answer check_fetch(Workload& workload, const Question& question, const wire::Res
   result.next_offset = question.offset;
   if (header.error == wire::WireError::offset_out_of_range) {
     result.out_of_range = true;
-    if (question.offset <= question.ends[question.partition] && !workload.retention_was_on) {
-      model.violate(fmt::format("partition {}: offset {} is out of range though the end was {}",
-                                question.partition, question.offset, question.ends[question.partition]));
+    if (question.offset <= question.ends[question.partition]) {
+      check_out_of_range(workload, question.partition, question.offset);
+      if (!workload.retention_was_on) {
+        model.violate(fmt::format("partition {}: offset {} is out of range though the end was {}",
+                                  question.partition, question.offset, question.ends[question.partition]));
+      }
     }
     return result;
   }
@@ -195,7 +224,8 @@ void check_refusal(Workload& workload, const Question& question, const wire::Res
     model.violate(fmt::format("a request that has to be refused with error {} was answered with {}",
                               static_cast<int>(question.refusal), static_cast<int>(header.error)));
   }
-  if (workload.undisturbed() && workload.now() - question.in_turn > kWakeUp) {
+  if (is_timed(workload, question) && workload.has_memory() &&
+      workload.now() - turn_of(workload, question) > time_for(workload, question)) {
     model.violate("a request was refused, but not at once");
   }
 }
@@ -228,6 +258,7 @@ void check_metadata(Workload& workload, const Question& question, Bytes frame) {
                         partition, each.log_start.value(), question.starts[partition]));
       }
       check_retention(workload, partition, each.log_start.value());
+      check_start(workload, partition, each.log_start.value());
       model.told_start(partition, each.log_start.value());
       ++partition;
     }

@@ -31,7 +31,8 @@ struct Question {
   std::vector<std::int64_t> ends;  // known when it was sent, by partition
   std::vector<std::int64_t> starts;
   Instant sent;
-  Instant in_turn;  // sent, and the answers before it received
+  Instant in_turn;               // sent, and the answers before it received
+  std::int64_t burst_bytes = 0;  // of all the requests that were sent with it
 
   [[nodiscard]] bool is_answered() const { return kind != Kind::produce || acks != wire::AckPolicy::none; }
 };

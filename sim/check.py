@@ -5,7 +5,8 @@
 3. Consecutive seeds that follow from the commit's hash, so that every commit tries something new.
    Of 2 and 3 every tenth runs twice and has to come to the same fingerprint.
 4. A part of the fixed seeds in the other build (another compiler, with sanitizers): equal fingerprints.
-5. Every probe of sim/must_hit_probes.txt was hit somewhere in 1 to 3.
+5. The runs of sim/probe_runs, each of which is there for the sake of rare paths: they hit the probes that they name.
+6. Every probe of sim/must_hit_probes.txt was hit somewhere in 1 to 3 and 5.
 
 Exit code 0 when all of it holds, 1 otherwise. The last line counts seeds and probes.
 """
@@ -66,6 +67,22 @@ def read_regressions(path: Path) -> list[tuple[str, int]]:
     """(mode, seed) of each line."""
     lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
     return [(words[0], int(words[1])) for words in lines if words and not words[0].startswith("#")]
+
+
+@dataclass(frozen=True)
+class ProbeRun:
+    """A run that is there to come to rare places."""
+
+    mode: str
+    seed: int
+    probes: tuple[str, ...]
+    options: tuple[str, ...]
+
+
+def read_probe_runs(path: Path) -> list[ProbeRun]:
+    """Of lines 'mode seed probe,probe name=number name=number ...'."""
+    lines = [line.split("#")[0].split() for line in path.read_text(encoding="utf-8").splitlines()]
+    return [ProbeRun(words[0], int(words[1]), tuple(words[2].split(",")), tuple(words[3:])) for words in lines if words]
 
 
 def read_names(path: Path) -> list[str]:
@@ -141,6 +158,17 @@ class Check:
                     self.totals.failed += 1
                     print(f"seed {key[0]} of mode {key[1]}: {' '.join(self.fixed[key])} here, {' '.join(other)} in the other build")
 
+    def probe_runs(self) -> None:
+        for run in read_probe_runs(self.arguments.probe_runs):
+            options = [word for option in run.options for word in ("--set", option)]
+            runs = run_program(self.arguments.program, ["--seed", str(run.seed), "--mode", run.mode, *options, "--probes"])
+            self.take(runs, 1, f"probe run {run.mode} {run.seed}")
+            for name in run.probes:
+                if not runs.probes[name]:
+                    self.totals.failed += 1
+                    print(f"probe {name} was not hit by its own run, --mode {run.mode} --seed {run.seed}: choose another seed "
+                          "or mend the options (sim/probe_runs)")
+
     def probes(self) -> None:
         for name in read_names(self.arguments.must_hit):
             hit = self.totals.probes[name] > 0
@@ -159,7 +187,7 @@ class Check:
         steps = [("regressions", self.regressions), ("fixed seeds", self.fixed_seeds), ("seeds of the commit", self.commit_seeds)]
         if self.arguments.other is not None:
             steps.append(("the other build", self.other_build))
-        steps += [("probes that must be hit", self.probes), ("vacuous runs", self.vacuous)]
+        steps += [("runs for probes", self.probe_runs), ("probes that must be hit", self.probes), ("vacuous runs", self.vacuous)]
         for name, step in steps:
             began = time.monotonic()
             before = self.totals.failed
@@ -185,9 +213,10 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--of-commit", type=int, default=100, help="seeds of the commit over all modes (%(default)s)")
     parser.add_argument("--compared", type=int, default=60, help="fixed seeds that the other build runs (%(default)s)")
     parser.add_argument("--regressions", type=Path, default=TOP / "sim/regressions")
+    parser.add_argument("--probe-runs", type=Path, default=TOP / "sim/probe_runs")
     parser.add_argument("--must-hit", type=Path, default=TOP / "sim/must_hit_probes.txt")
     parsed = parser.parse_args(arguments)
-    for path in filter(None, (parsed.program, parsed.other, parsed.regressions, parsed.must_hit)):
+    for path in filter(None, (parsed.program, parsed.other, parsed.regressions, parsed.probe_runs, parsed.must_hit)):
         if not path.is_file():
             parser.error(f"there is no {path}; ./dev sim builds the programs")
     if min(parsed.fixed, parsed.of_commit, parsed.compared) < len(MODES):

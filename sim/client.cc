@@ -24,6 +24,7 @@ Client::Client(Workload& workload, Role role, std::uint64_t number)
       role_(role),
       random_(random_stream(number, "client")),
       breaks_rules_(random_stream(number, "client breaks rules")),
+      offends_(random_stream(number, "client offends")),
       connection_(environment_, workload.port),
       positions_(workload.model.partitions()) {}
 
@@ -136,8 +137,13 @@ bool Client::burst() {
       std::chrono::milliseconds(workload_.plan.patience_millis + depth * workload_.plan.wait_max_millis));
   const bool misbehaves = happens(random_, static_cast<Odds>(workload_.plan.misbehaviour_odds));
   const std::uint64_t how = random_.below(3);
+  const Offence offence = draw_offence(workload_, offends_);
+  add_offence(offence, workload_, offends_, bytes);
   const Instant sent = workload_.now();
-  std::ranges::for_each(questions, [sent](Question& question) { question.sent = sent; });
+  for (Question& question : questions) {
+    question.sent = sent;
+    question.burst_bytes = static_cast<std::int64_t>(bytes.size());
+  }
   // Sending and receiving go on side by side: a broker whose answers nobody takes reads no further.
   env::WaitGroup sending(environment_.scheduler);
   sending.add();
@@ -153,13 +159,19 @@ bool Client::burst() {
     workload_.world.probes().hit("sim.client.stalled");
     pause(2'000);
   }
-  const bool good = !(misbehaves && how == 0) && take_answers(questions, deadline);
-  if (!good) {
+  if (offence == Offence::takes_nothing) {
+    take_nothing(workload_, offends_);
+  }
+  const bool takes_late = misbehaves || offence == Offence::takes_nothing;
+  const bool good = !(misbehaves && how == 0) && take_answers(questions, deadline, takes_late);
+  if (good && !misbehaves && (offence == Offence::bad_length || offence == Offence::slow_frame)) {
+    check_cut(offence, workload_, connection_, questions.back());
+  } else if (!good) {
     workload_.world.probes().hit("sim.client.aborted");
     connection_.abort();
   }
   static_cast<void>(sending.wait(Deadline::never()));
-  return good && !(misbehaves && how == 1);
+  return good && !(misbehaves && how == 1) && offence == Offence::none;
 }
 
 // Requests of one connection take effect in order, so those behind this one see at least this end.
@@ -180,7 +192,7 @@ void Client::step_over_damage(const Question& question, const Error& error) {
   }
 }
 
-bool Client::take_answers(std::vector<Question>& questions, Deadline deadline) {
+bool Client::take_answers(std::vector<Question>& questions, Deadline deadline, bool may_be_cut) {
   Instant in_turn = workload_.now();
   for (Question& question : questions) {
     if (!question.is_answered()) {
@@ -190,7 +202,7 @@ bool Client::take_answers(std::vector<Question>& questions, Deadline deadline) {
     question.in_turn = in_turn;
     const auto frame = connection_.receive_frame(deadline);
     if (!frame) {
-      if (workload_.undisturbed() && !workload_.stop_requested) {
+      if (!may_be_cut && workload_.is_calm_since(epoch_) && (workload_.has_memory() || workload_.is_fast())) {
         workload_.model.violate(fmt::format("an undisturbed connection failed: {}", frame.error().message));
       }
       step_over_damage(question, frame.error());

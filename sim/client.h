@@ -8,6 +8,7 @@
 
 #include "env/random.h"
 #include "sim/answers.h"
+#include "sim/offence.h"
 #include "sim/raw_client.h"
 #include "sim/workload.h"
 
@@ -27,7 +28,8 @@ class Client {
   void use_connection();
   // False when the connection is done for.
   [[nodiscard]] bool burst();
-  [[nodiscard]] bool take_answers(std::vector<Question>& questions, Deadline deadline);
+  // `may_be_cut`: the client has given the broker reason to.
+  [[nodiscard]] bool take_answers(std::vector<Question>& questions, Deadline deadline, bool may_be_cut);
   void add_question(std::vector<Question>& questions, std::vector<std::byte>& bytes);
   void add_produce(Question& question, std::vector<std::byte>& bytes);
   void add_fetch(Question& question, std::vector<std::byte>& bytes);
@@ -40,6 +42,7 @@ class Client {
   Role role_;
   env::Random random_;
   env::Random breaks_rules_;
+  env::Random offends_;
   RawClient connection_;
   std::uint64_t connection_number_ = 0;
   std::uint64_t epoch_ = 0;

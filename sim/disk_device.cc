@@ -1,7 +1,9 @@
 #include "sim/disk_device.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 namespace booblik::sim {
 namespace {
@@ -239,18 +241,45 @@ DiskDevice::Verdict DiskDevice::begin(DiskOperation operation) {
   return verdict;
 }
 
+void DiskDevice::note_rot(const std::string& path, Rot what, const char* probe) {
+  probes_.hit(probe);
+  Rot& known = rotted_[path];
+  known = std::max(known, what);
+}
+
+// The power may bring back what was there, when the log has grown past it: then records are where they should
+// not be.
+void DiskDevice::lose_file(const std::string& path, env::Random& random) {
+  const auto number = files_.open(path, env::OpenMode::read_write);
+  const std::int64_t size = number ? files_.inode(*number).file.cache().size() : 0;
+  if (size == 0 || random.one_in(2)) {
+    note_rot(path, Rot::misplaced, "sim.disk.lost_file");
+    std::ignore = files_.remove(path);
+  } else {
+    note_rot(path, Rot::misplaced, "sim.disk.lost_tail");
+    files_.truncate(*number, between(random, 0, size - 1));
+  }
+}
+
+void DiskDevice::copy_file(const std::string& path, const std::string& copy_path) {
+  const auto number = files_.open(path, env::OpenMode::read_only);
+  const auto copy = number ? files_.open(copy_path, env::OpenMode::create_new) : number;
+  if (!copy) {
+    return;
+  }
+  note_rot(copy_path, Rot::misplaced, "sim.disk.stray_file");
+  std::vector<std::byte> bytes(static_cast<std::size_t>(files_.inode(*number).file.cache().size()));
+  files_.inode(*number).file.cache().read_padded(bytes, 0);
+  files_.write(*copy, bytes, 0);
+}
+
 void DiskDevice::rot(InodeNumber number, const std::string& path) {
-  const auto note = [this](const std::string& where, Rot what, const char* probe) {
-    probes_.hit(probe);
-    Rot& known = rotted_[where];
-    known = std::max(known, what);
-  };
   FileImage& file = files_.inode(number).file;
   if (happens(rot_, options_.rot_lost_write_odds) && file.rot_lose_write(rot_)) {
-    note(path, Rot::misplaced, "sim.disk.rot_lost_write");
+    note_rot(path, Rot::misplaced, "sim.disk.rot_lost_write");
   }
   if (happens(rot_, options_.rot_misdirected_odds) && file.rot_misdirect(rot_)) {
-    note(path, Rot::misplaced, "sim.disk.rot_misdirected");
+    note_rot(path, Rot::misplaced, "sim.disk.rot_misdirected");
   }
   files_.recharge(number);
   if (!happens(rot_, options_.rot_flip_odds)) {
@@ -260,9 +289,14 @@ void DiskDevice::rot(InodeNumber number, const std::string& path) {
   const auto drawn = rot_.one_in(4) ? files_.draw_file(rot_) : std::nullopt;
   const auto [other_path, other] = drawn.value_or(std::pair(path, number));
   if (files_.inode(other).file.rot_flip(rot_)) {
-    note(other_path, Rot::flipped, drawn ? "sim.disk.rot_flip_elsewhere" : "sim.disk.rot_flip");
+    note_rot(other_path, Rot::flipped, drawn ? "sim.disk.rot_flip_elsewhere" : "sim.disk.rot_flip");
   }
   files_.recharge(other);
+}
+
+std::optional<Instant> DiskDevice::created_at(const std::string& path) const {
+  const auto found = created_.find(path);
+  return found == created_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void DiskDevice::lose_power() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -66,12 +67,22 @@ class DiskDevice {
   // What rot has ever done, by path.
   [[nodiscard]] const std::map<std::string, Rot>& rotted() const { return rotted_; }
 
+  // Somebody removes the file, or cuts off its tail.
+  void lose_file(const std::string& path, env::Random& random);
+  // Somebody puts a copy of the file beside it; nothing when there is a file of that path.
+  void copy_file(const std::string& path, const std::string& copy_path);
+
   void lose_power();
 
   [[nodiscard]] FileSystem& files() { return files_; }
   [[nodiscard]] const DiskOptions& options() const { return options_; }
   // From now on. Guarantees and capacity are the device's own and stay.
   void set_faults(const DiskOptions& options);
+  // When a file of this path was made last; nullopt when none ever was.
+  [[nodiscard]] std::optional<Instant> created_at(const std::string& path) const;
+  void note_created(const std::string& path) { created_[path] = scheduler_.now(); }
+  // Of a process, from now on.
+  void set_handles_max(std::int64_t handles) { options_.handles_max = handles; }
   [[nodiscard]] std::uint64_t operations() const { return operations_; }
   // Adds the kind of every operation from now on; `operations` is borrowed.
   void record_into(std::vector<DiskOperation>* operations) { record_ = operations; }
@@ -82,6 +93,7 @@ class DiskDevice {
 
  private:
   [[nodiscard]] Duration draw_duration(DiskOperation operation);
+  void note_rot(const std::string& path, Rot what, const char* probe);
   void draw_faults(DiskOperation operation, Verdict& verdict);
   void apply_script(DiskOperation operation, Verdict& verdict);
 
@@ -95,6 +107,7 @@ class DiskDevice {
   env::Random power_;
   env::Random rot_;
   std::map<std::string, Rot> rotted_;
+  std::map<std::string, Instant> created_;
   Instant slow_until_;
   bool fail_next_sync_ = false;
   std::vector<DiskOperation>* record_ = nullptr;

@@ -12,4 +12,8 @@ namespace booblik::sim {
 // Parks.
 [[nodiscard]] std::string check_everything(Workload& workload);
 
+// Writes a record to each partition and reads the first one that is known of it. Empty when all of it went
+// well. Parks.
+[[nodiscard]] std::string check_serves(Workload& workload);
+
 }  // namespace booblik::sim

@@ -117,6 +117,25 @@ void draw_limits(Plan& plan, env::Random random, bool faulty) {
   plan.handles_max = maybe(random, faulty, 5, 6);
 }
 
+// What the broker has to cut, and how long it waits before it does.
+void draw_offences(Plan& plan, env::Random random) {
+  plan.offence_odds = maybe(random, true, 3, 7);
+  const auto timeout = [&random](std::int64_t usual, int low, int high) {
+    const std::int64_t drawn = maybe(random, true, low, high);
+    return drawn == 0 ? usual : drawn;
+  };
+  plan.frame_timeout_millis = timeout(plan.frame_timeout_millis, 11, 14);
+  plan.send_timeout_millis = timeout(plan.send_timeout_millis, 11, 14);
+  plan.shutdown_timeout_millis = timeout(plan.shutdown_timeout_millis, 11, 13);
+}
+
+// Spells in which something is missing, or takes for ever.
+void draw_spells(Plan& plan, env::Random random, bool faulty) {
+  plan.few_handles_odds = maybe(random, faulty, 0, 3);
+  const std::int64_t hang = maybe(random, faulty, 9, 14);
+  plan.hang_millis = hang == 0 ? plan.hang_millis : hang;
+}
+
 // At least one kind; a rotten device may lose its power, too.
 void draw_rot(Plan& plan, env::Random random) {
   plan.rot_flip_odds = maybe(random, true, 1, 6);
@@ -154,6 +173,10 @@ Plan draw_plan(std::uint64_t seed, Mode mode) {
   draw_disk(plan, random_stream(seed, "plan disk"), disk);
   draw_network(plan, random_stream(seed, "plan network"), !calm, network);
   draw_limits(plan, random_stream(seed, "plan limits"), disk);
+  if (!calm) {
+    draw_offences(plan, random_stream(seed, "plan offences"));
+  }
+  draw_spells(plan, random_stream(seed, "plan spells"), disk);
   env::Random rest = random_stream(seed, "plan rest");
   plan.policy = between(rest, 0, 3);
   plan.wall_jump_millis = maybe(rest, !calm, 4, 22);
@@ -208,6 +231,7 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"patience_millis", &patience_millis},
           {"wait_max_millis", &wait_max_millis},
           {"misbehaviour_odds", &misbehaviour_odds},
+          {"offence_odds", &offence_odds},
           {"life_millis", &life_millis},
           {"kill_weight", &kill_weight},
           {"power_weight", &power_weight},
@@ -215,6 +239,8 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"crash_recovery_odds", &crash_recovery_odds},
           {"reconfigure_odds", &reconfigure_odds},
           {"full_disk_odds", &full_disk_odds},
+          {"few_handles_odds", &few_handles_odds},
+          {"lost_file_odds", &lost_file_odds},
           {"segment_bytes", &segment_bytes},
           {"index_bytes", &index_bytes},
           {"flush_millis", &flush_millis},
@@ -227,6 +253,9 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"open_files_max", &open_files_max},
           {"request_memory_bytes", &request_memory_bytes},
           {"connections_max", &connections_max},
+          {"frame_timeout_millis", &frame_timeout_millis},
+          {"send_timeout_millis", &send_timeout_millis},
+          {"shutdown_timeout_millis", &shutdown_timeout_millis},
           {"policy", &policy},
           {"sector_bytes", &sector_bytes},
           {"atomic_pages", &atomic_pages},
@@ -236,6 +265,7 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"split_write_odds", &split_write_odds},
           {"slow_spell_odds", &slow_spell_odds},
           {"hang_odds", &hang_odds},
+          {"hang_millis", &hang_millis},
           {"disk_tail_odds", &disk_tail_odds},
           {"read_error_odds", &read_error_odds},
           {"write_error_odds", &write_error_odds},

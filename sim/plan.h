@@ -38,6 +38,9 @@ struct Plan {
   std::int64_t patience_millis = 30'000;
   std::int64_t wait_max_millis = 5'000;  // of held FETCHes
   std::int64_t misbehaviour_odds = 0;    // per burst: abort, half-close, a stalled reader
+  // Per burst: what the broker has to cut. A frame of a length that cannot be, one that stops in its middle,
+  // a reader that takes nothing for longer than the broker waits.
+  std::int64_t offence_odds = 0;
 
   // Life of the broker. A life ends after a time below `life_millis`; how is drawn by these weights.
   std::int64_t life_millis = 0;  // 0: it lives to the end
@@ -47,6 +50,8 @@ struct Plan {
   std::int64_t crash_recovery_odds = 0;  // a life ends while the broker starts
   std::int64_t reconfigure_odds = 0;     // per restart
   std::int64_t full_disk_odds = 0;       // per life: the disk gets full, and free again
+  std::int64_t few_handles_odds = 0;     // per life: no open and no accept works, and then they do again
+  std::int64_t lost_file_odds = 0;  // per restart: a segment file is gone, cut, or there twice; never drawn
 
   // The broker's configuration.
   std::int64_t segment_bytes = 4096;
@@ -61,6 +66,9 @@ struct Plan {
   std::int64_t open_files_max = 4;
   std::int64_t request_memory_bytes = 1 << 20;
   std::int64_t connections_max = 0;  // 0: more than there are clients
+  std::int64_t frame_timeout_millis = 30'000;
+  std::int64_t send_timeout_millis = 30'000;
+  std::int64_t shutdown_timeout_millis = 10'000;
 
   // The environment.
   std::int64_t policy = 2;
@@ -72,6 +80,7 @@ struct Plan {
   std::int64_t split_write_odds = 0;
   std::int64_t slow_spell_odds = 0;
   std::int64_t hang_odds = 0;
+  std::int64_t hang_millis = 5'000;
   std::int64_t disk_tail_odds = 0;  // an operation takes 30 times as long
   std::int64_t read_error_odds = 0;
   std::int64_t write_error_odds = 0;
@@ -114,7 +123,7 @@ struct Plan {
   [[nodiscard]] ClockOptions clock() const;
   [[nodiscard]] broker::Options broker() const;
   [[nodiscard]] bool rots() const {
-    return rot_flip_odds != 0 || rot_lost_write_odds != 0 || rot_misdirected_odds != 0;
+    return rot_flip_odds != 0 || rot_lost_write_odds != 0 || rot_misdirected_odds != 0 || lost_file_odds != 0;
   }
   // What the workload sends; the largest fits every segment of the run.
   [[nodiscard]] std::int64_t payload_bytes_max() const;

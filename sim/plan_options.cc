@@ -32,6 +32,7 @@ DiskOptions Plan::disk() const {
   disk.split_write_odds = odds(split_write_odds);
   disk.slow_spell_odds = odds(slow_spell_odds);
   disk.hang_odds = odds(hang_odds);
+  disk.hang = std::chrono::milliseconds(hang_millis);
   for (Latency* latency : {&disk.read, &disk.write, &disk.sync, &disk.names}) {
     latency->tail_odds = odds(disk_tail_odds);
   }
@@ -98,6 +99,9 @@ broker::Options Plan::broker() const {
   if (connections_max != 0) {
     options.connections_max = connections_max;
   }
+  options.frame_timeout = std::chrono::milliseconds(frame_timeout_millis);
+  options.send_timeout = std::chrono::milliseconds(send_timeout_millis);
+  options.shutdown_timeout = std::chrono::milliseconds(shutdown_timeout_millis);
   options.pipelined_requests_max = pipelined_max;
   options.held_fetches_max = held_max;
   options.open_segment_files_max = open_files_max;

@@ -15,15 +15,27 @@ std::string directory_of(const Workload& workload, std::size_t partition) {
 
 }  // namespace
 
-std::vector<std::int64_t> segment_bases(const Workload& workload, std::size_t partition) {
-  std::vector<std::int64_t> bases;
+std::vector<SegmentOnDisk> segments_on_disk(const Workload& workload, std::size_t partition) {
+  std::vector<SegmentOnDisk> segments;
   const auto entries = workload.machine.disk.files().list(directory_of(workload, partition));
   for (const env::DirectoryEntry& entry : entries ? *entries : std::vector<env::DirectoryEntry>()) {
     if (const log::FileName name = log::parse_file_name(entry.name); name.kind == log::FileKind::segment) {
-      bases.push_back(name.base.value());
+      segments.push_back({name.base.value(), entry.size});
     }
   }
+  return segments;
+}
+
+std::vector<std::int64_t> segment_bases(const Workload& workload, std::size_t partition) {
+  std::vector<std::int64_t> bases;
+  for (const SegmentOnDisk& segment : segments_on_disk(workload, partition)) {
+    bases.push_back(segment.base);
+  }
   return bases;
+}
+
+std::string segment_path(const Workload& workload, std::size_t partition, std::int64_t base) {
+  return directory_of(workload, partition) + "/" + log::segment_file_name(Offset(base));
 }
 
 // The names of segments sort like their bases. A file that rotted may be gone since; what it held is then

@@ -11,6 +11,7 @@
 #include "sim/final_check.h"
 #include "sim/library_consumer.h"
 #include "sim/library_producer.h"
+#include "sim/log_start.h"
 #include "sim/planted_fault.h"
 #include "sim/quiet_check.h"
 #include "sim/rot_oracle.h"
@@ -130,6 +131,10 @@ class Run {
           unfinished_ = std::move(problem);
           return;
         }
+      }
+      if (round == 1 && quiet_time(plan_) != Duration(0)) {
+        world_.scheduler().sleep(quiet_time(plan_), "retention");
+        check_retention_is_done(workload_);
       }
       supervisor_.end_life(Supervisor::How::stop);
     }

@@ -114,6 +114,10 @@ Result<std::unique_ptr<env::File>> SimDisk::open(const std::string& path, env::O
     return fail(ErrorCode::io, fmt::format("open {}: input/output error", path));
   }
   auto number = from_world([&] { return files().open(path, mode); });
+  if (number && mode == env::OpenMode::create_new) {
+    const HeapScope world(nullptr);
+    device().note_created(path);
+  }
   end(verdict, DiskOperation::open, path);
   if (!number) {
     return std::unexpected(std::move(number.error()));

@@ -4,18 +4,28 @@
 
 #include <algorithm>
 
+#include "sim/final_check.h"
+#include "sim/log_start.h"
+#include "sim/rot_oracle.h"
+
 namespace booblik::sim {
 namespace {
 
 constexpr std::int64_t kRestartMillisMax = 1'000;
 constexpr std::int64_t kRecoveryCrashMicrosMax = 5'000;
 constexpr Duration kStopsWithin = std::chrono::seconds(3);
+constexpr Duration kNever = std::chrono::hours(10'000);
 constexpr Duration kWatchStep = std::chrono::milliseconds(5);
 
 }  // namespace
 
 Supervisor::Supervisor(Workload& workload, Plan& plan, Machine& machine, std::uint64_t seed)
-    : workload_(workload), plan_(plan), machine_(machine), random_(random_stream(seed, "supervisor")) {}
+    : workload_(workload),
+      plan_(plan),
+      machine_(machine),
+      random_(random_stream(seed, "supervisor")),
+      spells_(random_stream(seed, "supervisor spells")),
+      files_(random_stream(seed, "supervisor files")) {}
 
 void Supervisor::start() {
   workload_.stop_requested = false;
@@ -26,6 +36,7 @@ void Supervisor::start() {
   lives_.back()->options = plan_.broker();
   lives_.back()->on_opened = [this] { note_recovery(); };
   end_noted_ = false;
+  workload_.serving_since = Instant(kNever);
   start_broker(workload_.world, machine_, *lives_.back());
 }
 
@@ -34,6 +45,7 @@ bool Supervisor::running() const {
 }
 
 void Supervisor::note_recovery() {
+  workload_.serving_since = workload_.now();
   const auto& recovered = lives_.back()->recovered;
   if (recovered.size() != workload_.model.partitions()) {
     workload_.model.violate(
@@ -41,8 +53,10 @@ void Supervisor::note_recovery() {
     return;
   }
   for (std::size_t partition = 0; partition < recovered.size(); ++partition) {
+    check_recovered_start(workload_, partition, recovered[partition].start, power_was_lost_);
     workload_.model.recovered(partition, recovered[partition].start, recovered[partition].end);
   }
+  power_was_lost_ = false;
 }
 
 void Supervisor::note_own_end() {
@@ -69,6 +83,7 @@ void Supervisor::note_own_end() {
     }
   } else if (workload_.world.state(life.process) == ProcessEnd::power_lost) {
     workload_.model.power_lost();
+    power_was_lost_ = true;
   } else {
     workload_.model.killed();
   }
@@ -124,13 +139,15 @@ void Supervisor::end_life(How how) {
   } else {
     workload_.world.lose_power(machine_);
     workload_.model.power_lost();
+    power_was_lost_ = true;
   }
   workload_.model.life_ends();
 }
 
 // Held FETCHes are let go, and nobody waits for peers that take their answers.
 void Supervisor::check_stop_time(Duration took) {
-  if (!workload_.nothing_fails() || plan_.misbehaviour_odds != 0) {
+  if (!workload_.nothing_fails() || !workload_.is_fast() || plan_.misbehaviour_odds != 0 ||
+      plan_.offence_odds != 0) {
     return;
   }
   workload_.model.count("stop in time");
@@ -166,6 +183,55 @@ void Supervisor::fill_disk_for_a_while() {
   files.set_capacity(files.used_bytes() + between(random_, 0, 4) * kPageBytes);
   sleep(5'000);
   files.set_capacity(DiskOptions{}.capacity_bytes);
+  check_serves_again();
+}
+
+void Supervisor::take_handles_for_a_while() {
+  const auto sleep = [this](std::int64_t millis_max) {
+    workload_.world.scheduler().sleep(std::chrono::milliseconds(between(spells_, 1, millis_max)), "sleep");
+  };
+  sleep(plan_.life_millis / 2 + 1);
+  if (workload_.ended() || !running()) {
+    return;
+  }
+  workload_.world.probes().hit("sim.disk.handles_taken");
+  machine_.disk.set_handles_max(workload_.world.handles(lives_.back()->process) + between(spells_, 0, 2));
+  sleep(5'000);
+  machine_.disk.set_handles_max(workload_.ended() ? DiskOptions{}.handles_max : plan_.disk().handles_max);
+  check_serves_again();
+}
+
+// What was missing is there again, so every partition takes records, and gives them.
+void Supervisor::check_serves_again() {
+  const std::uint64_t epoch = workload_.model.epoch();
+  if (!running() || !lives_.back()->opened || !workload_.only_spells_fail()) {
+    return;
+  }
+  const std::string problem = check_serves(workload_);
+  if (epoch != workload_.model.epoch() || workload_.stop_requested) {
+    return;
+  }
+  workload_.model.count("served again");
+  if (!problem.empty()) {
+    workload_.model.violate("after a spell without space or handles: " + problem);
+  }
+}
+
+// Somebody deletes a segment file, cuts it, or leaves a copy of it, while the broker is down.
+void Supervisor::lose_file() {
+  const std::size_t partition = files_.below(workload_.model.partitions());
+  const std::vector<std::int64_t> bases = segment_bases(workload_, partition);
+  if (bases.empty()) {
+    return;
+  }
+  // The newest one more often: only there the log can end too early.
+  const std::size_t which = files_.one_in(2) ? bases.size() - 1 : files_.below(bases.size());
+  const std::string path = segment_path(workload_, partition, bases[which]);
+  if (files_.one_in(4)) {
+    machine_.disk.copy_file(path, segment_path(workload_, partition, bases[which] + between(files_, 1, 8)));
+  } else {
+    machine_.disk.lose_file(path, files_);
+  }
 }
 
 void Supervisor::keep_running() {
@@ -173,6 +239,9 @@ void Supervisor::keep_running() {
     if (happens(random_, static_cast<Odds>(plan_.reconfigure_odds)) && !lives_.empty()) {
       workload_.world.probes().hit("sim.life.reconfigured");
       reconfigure(plan_, random_);
+    }
+    if (!lives_.empty() && happens(files_, static_cast<Odds>(plan_.lost_file_odds))) {
+      lose_file();
     }
     start();
     if (plan_.life_millis != 0 && happens(random_, static_cast<Odds>(plan_.crash_recovery_odds))) {
@@ -185,6 +254,9 @@ void Supervisor::keep_running() {
     }
     if (happens(random_, static_cast<Odds>(plan_.full_disk_odds))) {
       workload_.world.spawn("disk filler", [this] { fill_disk_for_a_while(); });
+    }
+    if (happens(spells_, static_cast<Odds>(plan_.few_handles_odds))) {
+      workload_.world.spawn("handle taker", [this] { take_handles_for_a_while(); });
     }
     Deadline end(workload_.now() + std::chrono::milliseconds(plan_.load_millis));
     if (plan_.life_millis != 0) {

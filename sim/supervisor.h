@@ -45,13 +45,19 @@ class Supervisor {
   void check_lock();
   void check_stop_time(Duration took);
   void fill_disk_for_a_while();
+  void take_handles_for_a_while();
+  void check_serves_again();
+  void lose_file();
 
   Workload& workload_;
   Plan& plan_;
   Machine& machine_;
   env::Random random_;
+  env::Random spells_;
+  env::Random files_;
   std::vector<std::unique_ptr<BrokerLife>> lives_;
   bool end_noted_ = true;
+  bool power_was_lost_ = false;  // since the last recovery
 };
 
 }  // namespace booblik::sim

@@ -1,16 +1,41 @@
 #include "sim/workload.h"
 
+#include <algorithm>
+#include <array>
+
 namespace booblik::sim {
 
 bool Workload::nothing_fails() const {
-  // Over a slow network a request may stand still for so long that the broker cuts it when memory is short.
+  return only_spells_fail() && plan.full_disk_odds == 0 && plan.few_handles_odds == 0;
+}
+
+bool Workload::only_spells_fail() const {
+  const std::array faults{plan.slow_spell_odds,  plan.hang_odds,       plan.read_error_odds,
+                          plan.write_error_odds, plan.sync_error_odds, plan.directory_sync_error_odds,
+                          plan.name_error_odds,  plan.no_space_odds,   plan.too_many_files_odds,
+                          plan.handles_max,      plan.connections_max, plan.stall_odds,
+                          plan.reset_odds,       plan.refuse_odds};
+  return !plan.rots() && std::ranges::all_of(faults, [](std::int64_t odds) { return odds == 0; });
+}
+
+bool Workload::is_fast() const {
   constexpr std::int64_t kFastMicros = 1'000;
-  return plan.network_micros_max <= kFastMicros && plan.disk_tail_odds == 0 && plan.full_disk_odds == 0 &&
-         plan.slow_spell_odds == 0 && plan.hang_odds == 0 && plan.read_error_odds == 0 &&
-         plan.write_error_odds == 0 && plan.sync_error_odds == 0 && plan.directory_sync_error_odds == 0 &&
-         plan.name_error_odds == 0 && plan.no_space_odds == 0 && plan.too_many_files_odds == 0 &&
-         plan.handles_max == 0 && plan.connections_max == 0 && !plan.rots() && plan.stall_odds == 0 &&
-         plan.reset_odds == 0 && plan.refuse_odds == 0;
+  return plan.network_micros_max <= kFastMicros && plan.disk_tail_odds == 0;
+}
+
+bool Workload::has_memory() const {
+  return plan.request_memory_bytes >= std::int64_t{1} << 19;
+}
+
+Duration Workload::time_for(std::int64_t bytes) const {
+  constexpr Duration kUsual = std::chrono::milliseconds(500);
+  // On average operations of the disk take so much longer; a single one some milliseconds.
+  constexpr std::int64_t kTailFactor = Latency{}.tail_factor;
+  // What the sockets hold crosses the network, and the word that they have room again comes back.
+  const std::int64_t turns = 4 + bytes / plan.socket_bytes;
+  const Duration tails =
+      plan.disk_tail_odds == 0 ? Duration(0) : kUsual * (kTailFactor - 1) / plan.disk_tail_odds + kUsual;
+  return kUsual + tails + 2 * turns * Duration(std::chrono::microseconds(plan.network_micros_max));
 }
 
 void Workload::watch_cache() {

@@ -19,6 +19,7 @@ struct Workload {
   bool load_is_over = false;
   bool stop_requested = false;  // of the present life
   bool retention_was_on = false;
+  Instant serving_since{};        // the end of the last recovery
   std::uint64_t connections = 0;  // numbered over the run
   std::uint64_t dropped_syncs = 0;
   std::int64_t open_stores = 0;  // position files that somebody works on just now
@@ -31,10 +32,24 @@ struct Workload {
   }
   [[nodiscard]] bool ended() const { return load_is_over || model.violation().has_value(); }
   [[nodiscard]] Instant now() const { return world.now(); }
-  // Nothing in the plan fails, is slow or ends against its will.
+  // Nothing in the plan fails or hangs, so only the end of a life can break a promise.
   [[nodiscard]] bool nothing_fails() const;
-  // Besides, the broker lives to the end: nothing slows an answer down or takes a connection away.
-  [[nodiscard]] bool undisturbed() const { return nothing_fails() && plan.life_millis == 0; }
+  // Nothing but space and handles, for a while.
+  [[nodiscard]] bool only_spells_fail() const;
+  // Neither the network nor the disk takes its time.
+  [[nodiscard]] bool is_fast() const;
+  // So much memory for requests that nobody waits for it.
+  [[nodiscard]] bool has_memory() const;
+  // Nothing slows an answer down, or takes a connection away, that was made in `epoch`: its broker lives and
+  // has not been told to stop.
+  [[nodiscard]] bool is_calm_since(std::uint64_t epoch) const {
+    return nothing_fails() && epoch == model.epoch() && !stop_requested;
+  }
+  // A connection that is never made again, of a client that does not know the epochs.
+  [[nodiscard]] bool undisturbed() const { return nothing_fails() && is_fast() && plan.life_millis == 0; }
+  // What an answer may take in a calm run, its way and that of its request included, when its connection
+  // carries `bytes` for it.
+  [[nodiscard]] Duration time_for(std::int64_t bytes) const;
   // Tells the model when the page cache has lost something.
   void watch_cache();
 };

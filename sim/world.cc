@@ -180,6 +180,10 @@ ProcessEnd World::wait(ProcessId process, Deadline deadline) {
   return waited.end;
 }
 
+std::int64_t World::handles(ProcessId process) const {
+  return incarnation(process).process.handles();
+}
+
 ProcessEnd World::state(ProcessId process) const {
   return incarnation(process).end;
 }

@@ -69,6 +69,9 @@ class World final : public CrashHandler {
   // Its disk, which loses its power on request; nobody has a file open then.
   [[nodiscard]] DiskDevice& outside_disk() { return machines_.front()->disk; }
 
+  // That the process holds now: files and connections.
+  [[nodiscard]] std::int64_t handles(ProcessId process) const;
+
   // Waits until the process has ended, and says how; `running` at the deadline. Called by a fiber of the
   // world.
   ProcessEnd wait(ProcessId process, Deadline deadline = Deadline::never());

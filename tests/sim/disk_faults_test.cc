@@ -165,5 +165,45 @@ TEST(DiskFaultsTest, ThePowerCanGoAtEveryOperation) {
   EXPECT_EQ(operation - 2, 4U) << "operations of the workload";
 }
 
+TEST(DiskFaultsTest, AFileCanBeLostOrCutOrThereTwice) {
+  TestWorld test;
+  test.run([](env::Environment& environment) {
+    auto file = environment.disk.open("/file", env::OpenMode::create_new);
+    EXPECT_TRUE(write_text(**file, 0, "some bytes"));
+  });
+  DiskDevice& disk = test.machine().disk;
+  EXPECT_TRUE(disk.created_at("/file"));
+  EXPECT_FALSE(disk.created_at("/copy"));
+  disk.copy_file("/file", "/copy");
+  EXPECT_EQ(test.contents("/copy"), "some bytes");
+  EXPECT_TRUE(disk.rotted().contains("/copy"));
+  EXPECT_FALSE(disk.rotted().contains("/file"));
+  env::Random random(1);
+  bool cut = false;
+  for (int times = 0; times < 100 && test.contents("/file") != "-"; ++times) {
+    disk.lose_file("/file", random);
+    const std::string left = test.contents("/file");
+    cut = cut || (left != "-" && left != "some bytes");
+    EXPECT_TRUE(left == "-" || std::string("some bytes").starts_with(left));
+  }
+  EXPECT_EQ(test.contents("/file"), "-");
+  EXPECT_TRUE(disk.rotted().contains("/file"));
+  EXPECT_TRUE(cut) << "another seed";
+}
+
+TEST(DiskFaultsTest, HandlesCanBeTakenAndGivenBack) {
+  TestWorld test;
+  test.run([&test](env::Environment& environment) {
+    auto first = environment.disk.open("/first", env::OpenMode::create_new);
+    ASSERT_TRUE(first);
+    test.machine().disk.set_handles_max(1);
+    const auto refused = environment.disk.open("/second", env::OpenMode::create_new);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::too_many_files);
+    test.machine().disk.set_handles_max(2);
+    EXPECT_TRUE(environment.disk.open("/second", env::OpenMode::create_new));
+  });
+}
+
 }  // namespace
 }  // namespace booblik::sim

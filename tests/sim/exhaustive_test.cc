@@ -134,5 +134,40 @@ TEST_F(ExhaustiveTest, EveryOperationOfTheRecoveryThatFollowsFailsOrIsTheNextEnd
   EXPECT_GE(turn * stride(), recoveries * 5);
 }
 
+// Everything that can happen to an operation, ends of the process and of the power included.
+std::vector<ScriptedFault> fates_of(DiskOperation operation, std::uint64_t number) {
+  std::vector<ScriptedFault> fates = failures_of(operation, number);
+  for (const Kind kind : {Kind::kill_within, Kind::power_loss_before, Kind::power_loss_within}) {
+    fates.push_back({.operation = number, .kind = kind});
+  }
+  return fates;
+}
+
+// What fails first and how takes turns, and so does what fails then; what comes in between is near more often
+// than far.
+TEST_F(ExhaustiveTest, TwoOperationsFail) {
+  constexpr std::array<std::uint64_t, 10> kApart{1, 2, 3, 4, 6, 9, 14, 22, 40, 80};
+  const auto operations = run({}).operations;
+  std::uint64_t turn = 0;
+  for (std::uint64_t number = 1; number <= operations.size(); number += stride()) {
+    const auto first = failures_of(operations[number - 1], number);
+    ShortRunOptions options{.script = {first[turn % first.size()]}, .evict = number % 2 == 0};
+    const ShortRunResult once = run(options);
+    options.script.emplace_back();
+    for (const std::uint64_t apart : kApart) {
+      const std::uint64_t second = number + apart;
+      if (second <= once.operations.size()) {
+        const auto fates = fates_of(once.operations[second - 1], second);
+        options.script.back() = fates[turn / 3 % fates.size()];
+        options.power_loss = static_cast<PowerLoss>(turn % kPowerLossKinds);
+        run(options);
+        ++turn;
+      }
+    }
+  }
+  print("two failures", turn);
+  EXPECT_GE(turn * stride(), operations.size() * 8);
+}
+
 }  // namespace
 }  // namespace booblik::sim

@@ -39,12 +39,14 @@ class WithAFakeProgram(unittest.TestCase):
             (self.folder / name).write_text(FAKE, encoding="utf-8")
             (self.folder / name).chmod(stat.S_IRWXU)
         (self.folder / "regressions").write_text("# mode seed\ncrash 578  why\nany 227\n", encoding="utf-8")
+        (self.folder / "probe_runs").write_text("# why\nrot 3 a.rare.path x=1\n", encoding="utf-8")
         (self.folder / "probes").write_text("# why\na.rare.path\n", encoding="utf-8")
 
     def run_check(self, **environment):
         done = subprocess.run(
             [sys.executable, str(TOP / "sim/check.py"), "--program", str(self.folder / "program"), "--other", str(self.folder / "other"),
              "--regressions", str(self.folder / "regressions"), "--must-hit", str(self.folder / "probes"),
+             "--probe-runs", str(self.folder / "probe_runs"),
              "--commit", "0123456789abcdef" + "0" * 24, "--fixed", "50", "--of-commit", "20", "--compared", "10"],
             capture_output=True, text=True, check=False, env=os.environ | environment)
         return done.returncode, done.stdout + done.stderr
@@ -52,8 +54,8 @@ class WithAFakeProgram(unittest.TestCase):
     def test_passes(self):
         code, text = self.run_check()
         self.assertEqual(code, 0, text)
-        # 2 regressions, 50 and 20 seeds, 10 in the other build, one probe.
-        self.assertIn("83 passed, 0 failed, 0 vacuous", text)
+        # 2 regressions, 50 and 20 seeds, 10 in the other build, a run for a probe, and one probe.
+        self.assertIn("84 passed, 0 failed, 0 vacuous", text)
         self.assertIn("81985529216486895..81985529216486914", text)
 
     def test_a_regression_fails(self):
@@ -65,12 +67,18 @@ class WithAFakeProgram(unittest.TestCase):
         code, text = self.run_check(FAKE_BAD="network 9")
         self.assertEqual(code, 1)
         self.assertIn("network 9" if "network 9" in text else "9 network", text)
-        self.assertIn("82 passed, 1 failed", text)
+        self.assertIn("83 passed, 1 failed", text)
 
     def test_a_fingerprint_differs_in_the_other_build(self):
         code, text = self.run_check(FAKE_OTHER="rot 2")
         self.assertEqual(code, 1)
         self.assertIn("seed 2 of mode rot: 0000000000000000 ok here, ffffffffffffffff ok in the other build", text)
+
+    def test_a_run_for_a_probe_does_not_hit_it(self):
+        (self.folder / "probe_runs").write_text("rot 3 a.rare.path,another.path x=1\n", encoding="utf-8")
+        code, text = self.run_check()
+        self.assertEqual(code, 1)
+        self.assertIn("probe another.path was not hit by its own run, --mode rot --seed 3", text)
 
     def test_a_probe_is_not_hit(self):
         (self.folder / "probes").write_text("a.rare.path\nanother.path\n", encoding="utf-8")
