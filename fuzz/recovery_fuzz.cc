@@ -64,6 +64,7 @@ void check_offset(log::PartitionLog& log, Offset offset) {
   if (!slice) {
     BOOBLIK_CHECK(slice.error().code == ErrorCode::damaged,
                   "an offset of the log can be read, or is damaged");
+    BOOBLIK_CHECK(log.recovery().damaged(), "what cannot be read is in the report");
     return;
   }
   BOOBLIK_CHECK(slice->high_watermark == log.end_offset(), "a slice says where the log ends");

@@ -203,6 +203,8 @@ Result<void> DataDirectoryOnDisk::load_checkpoint() {
 }
 
 Result<void> DataDirectoryOnDisk::open_partitions() {
+  constexpr Duration kLineEvery = std::chrono::seconds(5);
+  Instant last_line = clock_.now();
   for (const auto& [topic, count] : options_.topics) {
     for (std::int32_t number = 0; number < count; ++number) {
       const TopicPartition id{topic, PartitionId(number)};
@@ -214,6 +216,10 @@ Result<void> DataDirectoryOnDisk::open_partitions() {
         return std::unexpected(std::move(log.error()));
       }
       partitions_.push_back(std::move(*log));
+      if (clock_.now() - last_line >= kLineEvery) {
+        last_line = clock_.now();
+        logger_.write(env::Level::info, fmt::format("opened {} partitions so far", partitions_.size()));
+      }
     }
   }
   return {};

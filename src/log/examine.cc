@@ -1,16 +1,19 @@
 #include "log/examine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "log/index_file.h"
 #include "log/scan.h"
+#include "log/verify_summary.h"
 
 namespace booblik::log {
 namespace {
 
 Examined take_summary(const Examination& examination, Segment& segment) {
-  const SegmentSummary& summary = *examination.found.summary;
+  const SegmentSummary& summary = examination.found.summary->summary;
   segment.end = summary.end;
   segment.bytes = summary.bytes;
   segment.synced_bytes = summary.bytes;
@@ -149,8 +152,8 @@ void date(const Examination& examination, Segment& segment) {
   WallTime first;
   WallTime last;
   if (examination.found.summary) {
-    first = examination.found.summary->first_append;
-    last = examination.found.summary->last_append;
+    first = examination.found.summary->summary.first_append;
+    last = examination.found.summary->summary.last_append;
   } else if (examination.checkpoint && examination.checkpoint->segment_base == segment.base) {
     first = examination.checkpoint->first_append;
     last = examination.checkpoint->last_append;
@@ -158,15 +161,40 @@ void date(const Examination& examination, Segment& segment) {
   segment.times = appended_at(examination.context.clock, first, last);
 }
 
+// A segment that cannot be read here is left to its readers, who get the error and are told of it: a start
+// does not fail for it.
+bool summary_lies(const Examination& examination, Segment& segment) {
+  const auto file = examination.context.files.get(segment.file);
+  const auto holds =
+      file ? summary_holds(**file, *examination.found.summary) : Result<bool>(std::unexpected(file.error()));
+  if (!holds) {
+    examination.context.logger.write(
+        env::Level::warning, fmt::format("{} was not compared with its index file: {}", segment.file.path(),
+                                         holds.error().message));
+    return false;
+  }
+  return !*holds;
+}
+
 }  // namespace
 
 Result<Examined> examine_segment(const Examination& examination, Segment& segment) {
   segment.file_bytes = examination.found.file_bytes;
   date(examination, segment);
-  if (examination.found.summary_fits()) {
+  if (!examination.found.summary_fits()) {
+    return Scanner(examination, segment).run();
+  }
+  if (!summary_lies(examination, segment)) {
     examination.context.probe.hit("recovery.summary_used");
     return take_summary(examination, segment);
   }
+  examination.context.probe.hit("recovery.summary_lied");
+  examination.report.add({.outcome = Outcome::wrong_index,
+                          .file = index_file_name(segment.base),
+                          .position = Position(),
+                          .from = segment.base,
+                          .to = examination.found.summary->summary.end,
+                          .bytes = segment.file_bytes});
   return Scanner(examination, segment).run();
 }
 

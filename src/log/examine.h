@@ -1,4 +1,4 @@
-// Finds out what one segment file holds, by its summary or by a scan.
+// Finds out what one segment file holds, by its summary if that is found to speak of it, or by a scan.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ struct Examination {
   std::string index_path;
   const std::optional<PartitionCheckpoint>& checkpoint;
   Progress& progress;
-  RecoveryReport& report;  // its counters
+  RecoveryReport& report;  // its counters, and an index file that does not speak of the segment
 };
 
 struct Examined {

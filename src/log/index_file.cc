@@ -21,6 +21,7 @@ constexpr std::int32_t kSummaryTrailer = 0x5345414C;  // "SEAL"
 
 constexpr std::size_t kHeaderBytes = 24;
 constexpr std::size_t kBlockFrameBytes = 12;  // kind, count, checksum
+constexpr std::size_t kChecksumBytes = 4;
 constexpr std::size_t kEntryBytes = 16;
 constexpr std::size_t kSummaryFixedBytes = 56;
 constexpr std::size_t kDamagedRangeBytes = 32;
@@ -54,7 +55,7 @@ std::optional<Block> read_block(Bytes bytes) {
 
 // Whether so many records can fill so many bytes.
 bool can_fill(std::int64_t records, std::int64_t bytes) {
-  return records == 0 ? bytes == 0 : records > 0 && bytes / (kRecordHeaderBytes + 1) >= records;
+  return records == 0 ? bytes == 0 : records > 0 && bytes / kRecordBytesMin >= records;
 }
 
 // Inside of the segment, ascending, whole records in between: readers of the log rely on it.
@@ -97,13 +98,17 @@ std::optional<SegmentSummary> read_summary_block(const Block& block, Offset base
   return sound ? std::optional(summary) : std::nullopt;
 }
 
+IndexEntry read_entry(ByteReader& reader, Offset base) {
+  const Position position(reader.read<std::int64_t>().value_or(0));
+  const std::int64_t distance = reader.read<std::uint32_t>().value_or(0);
+  return {base + distance, position, reader.read<std::uint32_t>().value_or(0)};
+}
+
 // False when an entry does not ascend, or names what no segment has: then the block is not believed.
 bool read_entries(const Block& block, SegmentIndex& index) {
   ByteReader reader(block.payload);
   for (std::int32_t i = 0; i < block.count; ++i) {
-    const Position position(reader.read<std::int64_t>().value_or(0));
-    const std::int64_t distance = reader.read<std::uint32_t>().value_or(0);
-    const IndexEntry entry{index.base() + distance, position, reader.read<std::uint32_t>().value_or(0)};
+    const IndexEntry entry = read_entry(reader, index.base());
     if (!index.ascends(entry) || entry.offset > kOffsetMax || entry.position > kPositionMax) {
       return false;
     }
@@ -189,13 +194,13 @@ std::optional<IndexFile> decode_index_file(Bytes bytes, Offset base, std::int64_
   return file;
 }
 
-std::optional<SegmentSummary> decode_summary(Bytes end_of_file, Offset base) {
+std::optional<FoundSummary> decode_summary(Bytes end_of_file, Offset base) {
   if (end_of_file.size() < kTrailerBytes) {
     return std::nullopt;
   }
   ByteReader trailer(end_of_file.last(kTrailerBytes));
   const std::int32_t size = trailer.read<std::int32_t>().value_or(0);
-  const Bytes before = end_of_file.first(end_of_file.size() - kTrailerBytes);
+  Bytes before = end_of_file.first(end_of_file.size() - kTrailerBytes);
   if (trailer.read<std::int32_t>() != kSummaryTrailer || size <= 0 ||
       static_cast<std::size_t>(size) > before.size()) {
     return std::nullopt;
@@ -204,7 +209,17 @@ std::optional<SegmentSummary> decode_summary(Bytes end_of_file, Offset base) {
   if (!block || block->kind != kSummaryBlock || block->bytes != static_cast<std::size_t>(size)) {
     return std::nullopt;
   }
-  return read_summary_block(*block, base);
+  auto summary = read_summary_block(*block, base);
+  if (!summary) {
+    return std::nullopt;
+  }
+  before = before.first(before.size() - block->bytes);
+  FoundSummary found{.summary = std::move(*summary), .last_entry = {}};
+  if (found.summary.entries > 0 && before.size() >= kEntryBytes + kChecksumBytes) {
+    ByteReader entry(before.last(kEntryBytes + kChecksumBytes));
+    found.last_entry = read_entry(entry, base);
+  }
+  return found;
 }
 
 SegmentSummary summarize(const Segment& segment, const SegmentIndex& index) {
@@ -218,7 +233,7 @@ SegmentSummary summarize(const Segment& segment, const SegmentIndex& index) {
           .damage = segment.damage};
 }
 
-std::optional<SegmentSummary> read_summary(env::Disk& disk, const std::string& path, Offset base) {
+std::optional<FoundSummary> read_summary(env::Disk& disk, const std::string& path, Offset base) {
   const auto file = disk.open(path, env::OpenMode::read_only);
   const auto size = file ? (*file)->size() : Result<std::int64_t>(0);
   if (!file || !size) {

@@ -56,15 +56,19 @@ struct IndexFile {
 [[nodiscard]] std::optional<IndexFile> decode_index_file(Bytes bytes, Offset base,
                                                          std::int64_t interval_bytes);
 
-// The summary alone, from the last bytes of a file (kSummaryBytesMax of them, or all).
+// The summary and the entry in front of it, from the last bytes of a file (kSummaryBytesMax of them, or all).
+// The checksum of the entry's block is not looked at.
+struct FoundSummary {
+  SegmentSummary summary;
+  std::optional<IndexEntry> last_entry;
+};
 inline constexpr std::int64_t kSummaryBytesMax = 128 + 32 * static_cast<std::int64_t>(kDamagedRangesMax);
-[[nodiscard]] std::optional<SegmentSummary> decode_summary(Bytes end_of_file, Offset base);
+[[nodiscard]] std::optional<FoundSummary> decode_summary(Bytes end_of_file, Offset base);
 
 // --- files ---
 
 // Nullopt for a file that is missing, unreadable or wrong; all mean the same to the caller. May park.
-[[nodiscard]] std::optional<SegmentSummary> read_summary(env::Disk& disk, const std::string& path,
-                                                         Offset base);
+[[nodiscard]] std::optional<FoundSummary> read_summary(env::Disk& disk, const std::string& path, Offset base);
 
 // As above, of a segment of `segment_bytes` bytes (a larger file than those can need is wrong). The one error
 // is too_many_files, which says nothing about the file. May park.

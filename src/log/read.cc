@@ -87,6 +87,24 @@ Result<std::optional<Position>> walk(env::File& file, const Stretch& stretch, Of
   return at == stretch.end.offset ? found : std::nullopt;
 }
 
+// The records do not end where the segment was taken to end, so nothing leads to its end: what follows the
+// last place that is known is damaged.
+void give_up_tail(ScanResult& result, const SegmentIndex& index, Offset end, Position bytes) {
+  std::erase_if(result.damage,
+                [&](const DamagedRange& range) { return range.to >= end || range.end > bytes; });
+  DamagedRange tail{index.base(), end, Position(), bytes};
+  if (!result.damage.empty()) {
+    tail.from = result.damage.back().to;
+    tail.position = result.damage.back().end;
+  }
+  const auto entry = index.find(end + -1).at_or_below;
+  if (entry && entry->offset > tail.from) {
+    tail.from = entry->offset;
+    tail.position = std::min(entry->position, bytes);
+  }
+  result.damage.push_back(tail);
+}
+
 }  // namespace
 
 std::unexpected<Error> SegmentedLog::out_of_range(Offset offset) const {
@@ -241,6 +259,8 @@ Result<std::shared_ptr<const SegmentIndex>> SegmentedLog::rebuild_index(Segment&
   }
   if (result->end < end) {
     result->damage.push_back({result->end, end, result->end_position, bytes});
+  } else if (result->end > end || result->end_position != bytes) {
+    give_up_tail(*result, *index, end, bytes);
   }
   take_damage(segment, std::move(result->damage));
   ++report_.indexes_rebuilt;

@@ -16,6 +16,7 @@ inline constexpr Offset kOffsetMax{std::int64_t{1} << 62U};
 inline constexpr Position kPositionMax{std::int64_t{1} << 62U};
 
 inline constexpr std::int64_t kRecordHeaderBytes = 8;
+inline constexpr std::int64_t kRecordBytesMin = kRecordHeaderBytes + 1;
 
 struct RecordHeader {
   std::int32_t payload_bytes = 0;

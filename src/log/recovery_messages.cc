@@ -58,6 +58,11 @@ std::string describe(const Finding& finding) {
                          finding.file, finding.bytes);
     case Outcome::foreign_file:
       return fmt::format("{}: not a file of this broker, left alone", finding.file);
+    case Outcome::wrong_index:
+      return fmt::format(
+          "{}: its summary ({}) does not fit the segment, which was read as a whole instead: the index file "
+          "belongs to other bytes, or the segment was changed",
+          finding.file, offsets(finding));
   }
   return finding.file;
 }

@@ -4,10 +4,18 @@
 #include <set>
 #include <utility>
 
+#include "log/record.h"
 #include "log/segment_reader.h"
 
 namespace booblik::log {
 namespace {
+
+// Nothing from a file that speaks of more records than its bytes could hold: the log would go on behind them.
+std::optional<FoundSummary> find_summary(env::Disk& disk, const std::string& directory, Offset base) {
+  auto found = read_summary(disk, directory + "/" + index_file_name(base), base);
+  const bool plausible = found && found->summary.end - base <= found->summary.bytes / kRecordBytesMin;
+  return plausible ? std::move(found) : std::nullopt;
+}
 
 // A summary says that its segment was durable, and so was everything before.
 void take_summary(RecoveryPlan& plan, const SegmentSummary& summary) {
@@ -100,20 +108,20 @@ Result<RecoveryPlan> plan_recovery(env::Disk& disk, const std::string& directory
   for (SegmentFound& segment : plan.segments) {
     segment.has_index_file = indexes.erase(segment.base) > 0;
     if (segment.has_index_file) {
-      segment.summary = read_summary(disk, directory + "/" + index_file_name(segment.base), segment.base);
+      segment.summary = find_summary(disk, directory, segment.base);
     }
     if (segment.summary) {
-      take_summary(plan, *segment.summary);
+      take_summary(plan, segment.summary->summary);
     }
   }
   for (const Offset base : indexes) {
-    const std::string name = index_file_name(base);
-    const auto summary = read_summary(disk, directory + "/" + name, base);
-    const bool says_more = summary && !plan.segments.empty() && summary->end > plan.segments.front().base;
+    const auto summary = find_summary(disk, directory, base);
+    const bool says_more =
+        summary && !plan.segments.empty() && summary->summary.end > plan.segments.front().base;
     if (says_more) {
-      take_summary(plan, *summary);  // its segment is missing; what came after was vouched for by it
+      take_summary(plan, summary->summary);  // its segment is missing; what came after was vouched for by it
     } else {
-      plan.orphan_indexes.push_back(name);
+      plan.orphan_indexes.push_back(index_file_name(base));
     }
   }
   plan.line = plan.point ? plan.point->offset : Offset();

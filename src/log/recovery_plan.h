@@ -17,10 +17,10 @@ struct SegmentFound {
   Offset base;
   std::int64_t file_bytes = 0;
   bool has_index_file = false;
-  std::optional<SegmentSummary> summary;
+  std::optional<FoundSummary> summary;
 
-  // The summary speaks of this very file, so there is no need to scan it.
-  [[nodiscard]] bool summary_fits() const { return summary && summary->file_bytes == file_bytes; }
+  // The summary speaks of a file of this size: there is no need to scan it unless it is found to lie.
+  [[nodiscard]] bool summary_fits() const { return summary && summary->summary.file_bytes == file_bytes; }
 };
 
 // Everything below was durable.

@@ -32,6 +32,8 @@ std::string_view to_string(Outcome outcome) {
       return "unreachable segment";
     case Outcome::foreign_file:
       return "foreign file";
+    case Outcome::wrong_index:
+      return "wrong index file";
   }
   BOOBLIK_CHECK(false, "every outcome has a name");
 }

@@ -24,6 +24,7 @@ enum class Outcome {
   missing_log,      // the checkpoint knows the partition, but it has no segment
   unreachable,      // a segment behind the end of the log that holds no record
   foreign_file,     // not a name that this broker gives
+  wrong_index,      // an index file whose summary speaks of another segment than the one beside it
 };
 
 [[nodiscard]] std::string_view to_string(Outcome outcome);

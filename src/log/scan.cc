@@ -27,7 +27,7 @@ class Scan {
       if (!record) {
         return std::unexpected(std::move(record.error()));
       }
-      report_progress();
+      report_progress(SegmentReader::kBlockBytes);
       if (record->state == RecordState::intact) {
         take(record->header);
         continue;
@@ -163,11 +163,12 @@ class Scan {
       }
     }
     end_damage();
+    report_progress(1);
     return {.end = offset_, .end_position = position_, .stopped_at = state, .damage = std::move(damage_)};
   }
 
-  void report_progress() {
-    if (request_.progress && position_ - reported_ >= SegmentReader::kBlockBytes) {
+  void report_progress(std::int64_t bytes_min) {
+    if (request_.progress && position_ - reported_ >= bytes_min) {
       request_.progress(position_ - std::exchange(reported_, position_));
     }
   }

@@ -37,7 +37,7 @@ struct ScanRequest {
   std::optional<Offset> expected_end;
   std::vector<Anchor> anchors;  // ascending
   std::move_only_function<void(std::int64_t)>
-      progress;  // called about once a block with the bytes done; may be empty
+      progress;  // called about once a block, and at the end, with the bytes done since; may be empty
 };
 
 inline constexpr Offset kNowhere{std::numeric_limits<std::int64_t>::max()};

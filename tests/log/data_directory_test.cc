@@ -48,6 +48,15 @@ TEST_F(DataDirectoryTest, OpensThePartitionsInOrder) {
   EXPECT_FALSE(disk.exists("data/checkpoint.new"));
 }
 
+TEST_F(DataDirectoryTest, SaysHowFarItIsWhenThereAreManyPartitions) {
+  disk.intercept = [this](MemoryDisk::Operation operation, const std::string&) {
+    clock.advance(std::chrono::seconds(operation == MemoryDisk::Operation::list ? 2 : 0));
+    return MemoryDisk::Verdict{};
+  };
+  ASSERT_TRUE(open({{"a", 4}}));
+  EXPECT_TRUE(logger.has("opened 3 partitions so far"));
+}
+
 TEST_F(DataDirectoryTest, IsLockedAgainstASecondOne) {
   ASSERT_TRUE(open({{"a", 1}}));
   auto second =

@@ -71,7 +71,10 @@ TEST(IndexFile, ComesBack) {
     EXPECT_EQ(file->index[i], index[i]);
   }
   EXPECT_EQ(file->summary, summary_of(index));
-  EXPECT_EQ(decode_summary(file_of(index), Offset(100)), summary_of(index));
+  const auto found = decode_summary(file_of(index), Offset(100));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->summary, summary_of(index));
+  EXPECT_EQ(found->last_entry, index[index.size() - 1]);
   EXPECT_FALSE(decode_index_file(file_of(index), Offset(101), 50)) << "another segment's";
 }
 
@@ -167,15 +170,23 @@ void expect_stale_index_is_noticed(const std::vector<std::string>& payloads,
     each->stop();
   }
   ASSERT_EQ(world.disk.content(LogWorld::path(0)).size(), other.disk.content(LogWorld::path(0)).size());
-  world.disk.put(LogWorld::path(0, ".booblik-index"),
-                 other.disk.content(LogWorld::path(0, ".booblik-index")));
-  ASSERT_TRUE(world.open());
-  EXPECT_EQ(world.log->recovery().bytes_scanned, 0) << "the summary fits";
-  for (std::int64_t offset = static_cast<std::int64_t>(payloads.size()) - 1; offset >= 0; --offset) {
-    EXPECT_EQ(world.read(offset).value_or("?"), payloads[static_cast<std::size_t>(offset)]);
+  const auto index = other.disk.content(LogWorld::path(0, ".booblik-index"));
+  for (const bool while_open : {false, true}) {
+    if (while_open) {
+      ASSERT_TRUE(world.open());
+    }
+    world.disk.put(LogWorld::path(0, ".booblik-index"), index);
+    if (!while_open) {
+      ASSERT_TRUE(world.open());
+    }
+    EXPECT_EQ(world.outcomes().contains(Outcome::wrong_index), !while_open);
+    for (std::int64_t offset = static_cast<std::int64_t>(payloads.size()) - 1; offset >= 0; --offset) {
+      EXPECT_EQ(world.read(offset).value_or("?"), payloads[static_cast<std::size_t>(offset)]);
+    }
+    EXPECT_EQ(world.probe.hits.contains("log.index_rebuilt_by_read"), while_open);
+    EXPECT_FALSE(world.log->recovery().damaged());
+    world.stop();
   }
-  EXPECT_TRUE(world.probe.hits.contains("log.index_rebuilt_by_read"));
-  EXPECT_FALSE(world.log->recovery().damaged());
 }
 
 TEST(IndexFile, AStaleOneWithOtherPositionsIsNoticed) {
@@ -200,8 +211,8 @@ TEST(IndexFile, ADamagedSizeThatLeadsToALaterRecordIsNoticed) {
   ASSERT_TRUE(world.append(payloads));
   ASSERT_TRUE(world.append({std::string(500, 'z')}));  // seals
   world.stop();
-  world.disk.content(LogWorld::path(0))[3] ^= std::byte{64};
   ASSERT_TRUE(world.open());
+  world.disk.content(LogWorld::path(0))[3] ^= std::byte{64};
   EXPECT_EQ(world.read(1).error().code, ErrorCode::damaged);
   EXPECT_EQ(world.read(0).error().code, ErrorCode::damaged);
   EXPECT_TRUE(world.log->recovery().damaged());

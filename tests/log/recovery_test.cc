@@ -339,6 +339,21 @@ TEST_F(RecoveryTest, ASegmentThatHoldsRecordsIsNotRemovedForOneThatRunsOverIt) {
   expect_payloads(0, 3);
 }
 
+TEST_F(RecoveryTest, ALongStartSaysHowFarItIsAlsoWhenEverySegmentIsSmall) {
+  for (int base = 0; base < 30; base += 3) {
+    put(base, segment(base));
+  }
+  world.disk.intercept = [this](MemoryDisk::Operation operation, const std::string&) {
+    world.clock.advance(std::chrono::seconds(operation == MemoryDisk::Operation::sync ? 1 : 0));
+    return MemoryDisk::Verdict{};
+  };
+  open();
+  EXPECT_TRUE(world.logger.has("recovering"));
+  world.logger.lines.clear();
+  open();
+  EXPECT_FALSE(world.logger.has("recovering"));
+}
+
 TEST_F(RecoveryTest, ALogWithoutOffsetsLeftIsRefusedWithAReason) {
   world.disk.put("data/t-0/" + segment_file_name(kOffsetMax), encode(Payloads{"one", "two"}));
   const auto opened = world.open();
