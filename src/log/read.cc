@@ -193,7 +193,10 @@ Result<SegmentedLog::Place> SegmentedLog::locate(Segment& segment, Offset offset
     if (offset >= segment.end || (damage != nullptr && damage->from <= offset)) {
       return damaged(segment, offset);
     }
-    auto position = walk(**file, stretch_around(segment, **index, offset), offset);
+    const Stretch stretch = stretch_around(segment, **index, offset);
+    // Damage that an index file tells of may contradict its entries.
+    const bool agrees = stretch.end.position.value() <= readable_end(segment, offset);
+    auto position = agrees ? walk(**file, stretch, offset) : Result<std::optional<Position>>(std::nullopt);
     if (!position) {
       return std::unexpected(std::move(position.error()));
     }

@@ -192,6 +192,22 @@ TEST_F(SummaryTest, ASegmentThatCannotBeReadDoesNotKeepTheBrokerDown) {
   expect_payloads(0, 7);
 }
 
+// Found by fuzzing: a slice that ended within the record, or before it.
+TEST_F(SummaryTest, DamageThatContradictsTheEntriesCutsNoRecord) {
+  for (const int position : {10, 20}) {
+    SCOPED_TRACE(position);
+    lie(0, [&](SegmentSummary& lie) {
+      lie.damage = {{Offset(2), Offset(3), Position(position), Position(54)}};
+    });
+    open();
+    const auto slice = world.log->read(Offset(1), 1000);
+    ASSERT_TRUE(slice) << slice.error().message;
+    EXPECT_GE(slice->bytes, 18);
+    expect_payloads(0, 7);
+    world.stop();
+  }
+}
+
 // Other records in a file that is in use: what cannot be numbered any more is told once, and remembered.
 TEST_F(SummaryTest, MoreRecordsThanThereWereAreDamageThatIsTold) {
   open();
