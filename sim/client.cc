@@ -59,7 +59,7 @@ void Client::use_connection() {
 void Client::add_produce(Question& question, std::vector<std::byte>& bytes) {
   const Plan& plan = workload_.plan;
   question.kind = Question::Kind::produce;
-  question.acks = static_cast<wire::AckPolicy>(random_.below(3));
+  question.acks = workload_.acks(random_.below(3));
   question.records = between(random_, 1, plan.batch_max);
   std::vector<std::int64_t> sizes;
   for (std::int64_t index = 0; index < question.records; ++index) {

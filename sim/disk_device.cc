@@ -105,7 +105,8 @@ DiskDevice::DiskDevice(DiskOptions options, std::uint64_t seed, SimScheduler& sc
       faults_(random_stream(seed, "disk faults")),
       partial_(random_stream(seed, "disk partial effects")),
       power_(random_stream(seed, "disk power loss")),
-      rot_(random_stream(seed, "disk rot")) {}
+      rot_(random_stream(seed, "disk rot")),
+      troubles_(random_stream(seed, "disk troubles")) {}
 
 void DiskDevice::set_faults(const DiskOptions& options) {
   const DiskOptions before = options_;
@@ -160,6 +161,20 @@ void DiskDevice::draw_faults(DiskOperation operation, Verdict& verdict) {
       verdict.error = happens(faults_, options_.name_error_odds);
       break;
   }
+}
+
+// Troubles come together.
+void DiskDevice::draw_trouble(DiskOperation operation, Verdict& verdict) {
+  const bool cleans_up = operation == DiskOperation::truncate || operation == DiskOperation::remove ||
+                         operation == DiskOperation::sync || operation == DiskOperation::sync_directory;
+  if (found_no_room_ && cleans_up) {
+    found_no_room_ = false;
+    if (happens(troubles_, options_.clean_up_error_odds)) {
+      probes_.hit("sim.disk.clean_up_error");
+      verdict.error = true;
+    }
+  }
+  found_no_room_ = found_no_room_ || verdict.no_space || verdict.too_many_files;
 }
 
 void DiskDevice::apply_script(DiskOperation operation, Verdict& verdict) {
@@ -232,6 +247,7 @@ DiskDevice::Verdict DiskDevice::begin(DiskOperation operation) {
                                                : static_cast<SyncFailure>(partial_.below(kSyncFailureKinds));
   draw_faults(operation, verdict);
   apply_script(operation, verdict);
+  draw_trouble(operation, verdict);
   if (const char* probe = fault_probe(operation, verdict)) {
     probes_.hit(probe);
   }

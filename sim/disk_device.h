@@ -90,11 +90,17 @@ class DiskDevice {
   void fail_next_sync() { fail_next_sync_ = true; }
   // For choices inside a faulty operation: where a write breaks off.
   [[nodiscard]] env::Random& partial() { return partial_; }
+  // A write found no room by itself.
+  void note_full() { found_no_room_ = true; }
+  // Whether the pages that a failing sync drops are lost when it begins, and not when it returns: a sync
+  // that overlaps it then succeeds without them.
+  [[nodiscard]] bool drops_early() { return troubles_.one_in(2); }
 
  private:
   [[nodiscard]] Duration draw_duration(DiskOperation operation);
   void note_rot(const std::string& path, Rot what, const char* probe);
   void draw_faults(DiskOperation operation, Verdict& verdict);
+  void draw_trouble(DiskOperation operation, Verdict& verdict);
   void apply_script(DiskOperation operation, Verdict& verdict);
 
   DiskOptions options_;
@@ -106,10 +112,12 @@ class DiskDevice {
   env::Random partial_;
   env::Random power_;
   env::Random rot_;
+  env::Random troubles_;
   std::map<std::string, Rot> rotted_;
   std::map<std::string, Instant> created_;
   Instant slow_until_;
   bool fail_next_sync_ = false;
+  bool found_no_room_ = false;
   std::vector<DiskOperation>* record_ = nullptr;
   std::uint64_t operations_ = 0;
 };

@@ -92,6 +92,9 @@ struct DiskOptions {
   Odds evict_odds = 2;  // after SyncFailure::dropped: the dropped pages leave the cache after a while
   Odds directory_sync_error_odds = 0;
   Odds name_error_odds = 0;  // create_directory, list, rename, remove
+  // After an operation that found no room: the next truncate, remove or sync fails, which is what a program
+  // does to take back what it has begun.
+  Odds clean_up_error_odds = 0;
   Odds no_space_odds = 0;
   Odds too_many_files_odds = 0;
 

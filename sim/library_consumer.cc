@@ -9,6 +9,7 @@ namespace booblik::sim {
 namespace {
 
 constexpr std::int64_t kRetryMillis = 200;
+constexpr std::int64_t kResetMillisMax = 5'000;
 
 // While one of these lives, somebody works on a position file.
 class StoreUse {
@@ -199,6 +200,8 @@ bool LibraryConsumer::pass(client::Consumer& consumer, const client::Failure& fa
 
 bool LibraryConsumer::is_told_again(client::Consumer& consumer) {
   using Kind = client::FailureKind;
+  // Long enough for the log to grow over the position again.
+  workload_.world.scheduler().sleep(Duration(between(habits_, 0, kResetMillisMax * 1'000'000)), "reset");
   const auto again = consumer.poll();
   workload_.watch_cache();
   workload_.model.set_now(workload_.now());

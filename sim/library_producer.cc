@@ -40,7 +40,7 @@ void LibraryProducer::run() {
 }
 
 client::ProducerOptions LibraryProducer::draw_options() {
-  acks_ = static_cast<wire::AckPolicy>(random_.below(3));
+  acks_ = workload_.acks(random_.below(3));
   client::ProducerOptions options;
   options.broker = broker();
   options.topic = workload_.topic_of(topic_ * static_cast<std::size_t>(workload_.plan.partitions));

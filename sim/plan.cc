@@ -50,8 +50,9 @@ void draw_library(Plan& plan, env::Random random) {
   plan.library_consumers = between(random, 0, 2);
 }
 
-void draw_sizes(Plan& plan, env::Random random) {
+void draw_records(Plan& plan, env::Random random) {
   plan.same_size = random.one_in(3) ? 1 : 0;
+  plan.never_forced = random.one_in(6) ? 1 : 0;
 }
 
 void draw_lives(Plan& plan, env::Random random, bool crashes) {
@@ -65,6 +66,11 @@ void draw_lives(Plan& plan, env::Random random, bool crashes) {
   plan.crash_recovery_odds = maybe(random, crashes, 1, 4);
   plan.reconfigure_odds = maybe(random, true, 0, 2);
   plan.full_disk_odds = maybe(random, crashes, 0, 3);
+}
+
+void draw_troubles(Plan& plan, env::Random random, bool faulty) {
+  plan.brief_life_odds = maybe(random, true, 1, 3);
+  plan.clean_up_error_odds = maybe(random, faulty, 0, 2);
 }
 
 void draw_configuration(Plan& plan, env::Random random) {
@@ -167,7 +173,7 @@ Plan draw_plan(std::uint64_t seed, Mode mode) {
   Plan plan;
   draw_scenario(plan, random_stream(seed, "plan scenario"));
   draw_library(plan, random_stream(seed, "plan library"));
-  draw_sizes(plan, random_stream(seed, "plan sizes"));
+  draw_records(plan, random_stream(seed, "plan records"));
   draw_lives(plan, random_stream(seed, "plan lives"), crashes);
   draw_configuration(plan, random_stream(seed, "plan configuration"));
   draw_disk(plan, random_stream(seed, "plan disk"), disk);
@@ -177,6 +183,7 @@ Plan draw_plan(std::uint64_t seed, Mode mode) {
     draw_offences(plan, random_stream(seed, "plan offences"));
   }
   draw_spells(plan, random_stream(seed, "plan spells"), disk);
+  draw_troubles(plan, random_stream(seed, "plan troubles"), disk);
   env::Random rest = random_stream(seed, "plan rest");
   plan.policy = between(rest, 0, 3);
   plan.wall_jump_millis = maybe(rest, !calm, 4, 22);
@@ -186,7 +193,8 @@ Plan draw_plan(std::uint64_t seed, Mode mode) {
   }
   // After a failure of these the partition takes no records until somebody restarts the broker.
   const bool failures_stay = plan.sync_error_odds != 0 || plan.write_error_odds != 0 ||
-                             plan.directory_sync_error_odds != 0 || plan.name_error_odds != 0;
+                             plan.directory_sync_error_odds != 0 || plan.name_error_odds != 0 ||
+                             (plan.clean_up_error_odds != 0 && plan.no_space_odds != 0);
   if (failures_stay && plan.life_millis == 0) {
     plan.life_millis = log_uniform(rest, 11, 14);
   }
@@ -228,11 +236,13 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"batch_max", &batch_max},
           {"payload_max", &payload_max},
           {"same_size", &same_size},
+          {"never_forced", &never_forced},
           {"patience_millis", &patience_millis},
           {"wait_max_millis", &wait_max_millis},
           {"misbehaviour_odds", &misbehaviour_odds},
           {"offence_odds", &offence_odds},
           {"life_millis", &life_millis},
+          {"brief_life_odds", &brief_life_odds},
           {"kill_weight", &kill_weight},
           {"power_weight", &power_weight},
           {"stop_weight", &stop_weight},
@@ -273,6 +283,7 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"directory_sync_error_odds", &directory_sync_error_odds},
           {"name_error_odds", &name_error_odds},
           {"no_space_odds", &no_space_odds},
+          {"clean_up_error_odds", &clean_up_error_odds},
           {"too_many_files_odds", &too_many_files_odds},
           {"handles_max", &handles_max},
           {"rot_flip_odds", &rot_flip_odds},

@@ -35,6 +35,7 @@ struct Plan {
   std::int64_t batch_max = 4;       // records of one PRODUCE
   std::int64_t payload_max = 100;
   std::int64_t same_size = 0;  // 1: all payloads have one size, so that a record fits where another one was
+  std::int64_t never_forced = 0;  // 1: nobody asks for a barrier
   std::int64_t patience_millis = 30'000;
   std::int64_t wait_max_millis = 5'000;  // of held FETCHes
   std::int64_t misbehaviour_odds = 0;    // per burst: abort, half-close, a stalled reader
@@ -43,7 +44,8 @@ struct Plan {
   std::int64_t offence_odds = 0;
 
   // Life of the broker. A life ends after a time below `life_millis`; how is drawn by these weights.
-  std::int64_t life_millis = 0;  // 0: it lives to the end
+  std::int64_t life_millis = 0;      // 0: it lives to the end
+  std::int64_t brief_life_odds = 0;  // per life: it is over within a second
   std::int64_t kill_weight = 1;
   std::int64_t power_weight = 1;
   std::int64_t stop_weight = 1;
@@ -88,6 +90,7 @@ struct Plan {
   std::int64_t directory_sync_error_odds = 0;
   std::int64_t name_error_odds = 0;
   std::int64_t no_space_odds = 0;
+  std::int64_t clean_up_error_odds = 0;  // per operation that found no room: taking it back fails
   std::int64_t too_many_files_odds = 0;
   std::int64_t handles_max = 0;  // 0: no limit
   std::int64_t rot_flip_odds = 0;

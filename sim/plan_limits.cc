@@ -31,6 +31,7 @@ const std::map<std::string_view, Range>& ranges() {
       {"batch_max", {1, 10'000}},
       {"payload_max", {1, 1'000'000}},
       {"same_size", {0, 1}},
+      {"never_forced", {0, 1}},
       {"patience_millis", {1, 3'600'000}},
       {"wait_max_millis", {0, 300'000}},
       {"life_millis", {0, 36'000'000}},

@@ -42,6 +42,7 @@ DiskOptions Plan::disk() const {
   disk.directory_sync_error_odds = odds(directory_sync_error_odds);
   disk.name_error_odds = odds(name_error_odds);
   disk.no_space_odds = odds(no_space_odds);
+  disk.clean_up_error_odds = odds(clean_up_error_odds);
   disk.too_many_files_odds = odds(too_many_files_odds);
   if (handles_max != 0) {
     disk.handles_max = handles_max;

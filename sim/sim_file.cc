@@ -80,6 +80,7 @@ std::size_t SimFile::write_range(std::span<const Bytes> parts, std::size_t from,
       written += went;
       if (went < high - low) {
         disk_.core().probes.hit("sim.disk.full");
+        disk_.device().note_full();
         return written;
       }
     }
@@ -137,6 +138,16 @@ Result<void> SimFile::do_truncate(std::int64_t size) {
 Result<void> SimFile::do_sync_data() {
   const auto verdict = disk_.begin(DiskOperation::sync, subject_of(number_, 0, 0));
   const FileImage::Mark mark = inode().file.mark();
+  const auto drop = [&] {
+    const HeapScope world(nullptr);
+    disk_.core().probes.hit("sim.disk.sync_dropped");
+    inode().file.drop(mark, disk_.device().partial().one_in(2));
+  };
+  const bool drops = verdict.error && verdict.sync_failure == SyncFailure::dropped;
+  const bool drops_early = drops && disk_.device().drops_early();
+  if (drops_early) {
+    drop();
+  }
   disk_.pass_time(verdict, DiskOperation::sync, path_);
   disk_.crash_if(DiskDevice::Crash::within, verdict);
   {
@@ -151,9 +162,10 @@ Result<void> SimFile::do_sync_data() {
       if (verdict.error) {
         disk_.core().probes.hit("sim.disk.sync_error_though_durable");
       }
-    } else if (verdict.sync_failure == SyncFailure::dropped) {
-      disk_.core().probes.hit("sim.disk.sync_dropped");
-      inode().file.drop(mark, device.partial().one_in(2));
+    } else if (drops) {
+      if (!drops_early) {
+        drop();
+      }
       if (happens(device.partial(), device.options().evict_odds)) {
         disk_.evict_later(number_);
       }

@@ -11,6 +11,8 @@
 namespace booblik::sim {
 namespace {
 
+// After a restart clients come back within half a second: the first records of a life are its last.
+constexpr std::int64_t kBriefLifeMillisMax = 1'000;
 constexpr std::int64_t kRestartMillisMax = 1'000;
 constexpr std::int64_t kRecoveryCrashMicrosMax = 5'000;
 constexpr Duration kStopsWithin = std::chrono::seconds(3);
@@ -25,7 +27,8 @@ Supervisor::Supervisor(Workload& workload, Plan& plan, Machine& machine, std::ui
       machine_(machine),
       random_(random_stream(seed, "supervisor")),
       spells_(random_stream(seed, "supervisor spells")),
-      files_(random_stream(seed, "supervisor files")) {}
+      files_(random_stream(seed, "supervisor files")),
+      brief_lives_(random_stream(seed, "brief lives")) {}
 
 void Supervisor::start() {
   workload_.stop_requested = false;
@@ -261,6 +264,10 @@ void Supervisor::keep_running() {
     Deadline end(workload_.now() + std::chrono::milliseconds(plan_.load_millis));
     if (plan_.life_millis != 0) {
       end = Deadline(workload_.now() + std::chrono::milliseconds(between(random_, 1, plan_.life_millis)));
+      if (happens(brief_lives_, static_cast<Odds>(plan_.brief_life_odds))) {
+        end = std::min(end, Deadline(workload_.now() + std::chrono::milliseconds(
+                                                           between(brief_lives_, 1, kBriefLifeMillisMax))));
+      }
     }
     while (!workload_.ended() && running() && !end.passed(workload_.now())) {
       watch(std::min(end, Deadline(workload_.now() + std::chrono::seconds(1))));

@@ -55,6 +55,7 @@ class Supervisor {
   env::Random random_;
   env::Random spells_;
   env::Random files_;
+  env::Random brief_lives_;
   std::vector<std::unique_ptr<BrokerLife>> lives_;
   bool end_noted_ = true;
   bool power_was_lost_ = false;  // since the last recovery

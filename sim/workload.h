@@ -30,6 +30,11 @@ struct Workload {
   [[nodiscard]] PartitionId id_of(std::size_t partition) const {
     return PartitionId(static_cast<std::int32_t>(partition % static_cast<std::size_t>(plan.partitions)));
   }
+  // The ackPolicy that a client has drawn, as far as the run has it.
+  [[nodiscard]] wire::AckPolicy acks(std::uint64_t drawn) const {
+    const auto acks = static_cast<wire::AckPolicy>(drawn);
+    return acks == wire::AckPolicy::forced && plan.never_forced != 0 ? wire::AckPolicy::written : acks;
+  }
   [[nodiscard]] bool ended() const { return load_is_over || model.violation().has_value(); }
   [[nodiscard]] Instant now() const { return world.now(); }
   // Nothing in the plan fails or hangs, so only the end of a life can break a promise.

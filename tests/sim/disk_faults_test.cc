@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "env/sync.h"
 #include "test_world.h"
 
 namespace booblik::sim {
@@ -65,6 +66,46 @@ TEST(DiskFaultsTest, DroppedPagesLeaveTheCacheAfterAWhile) {
                   .evict_odds = 1});
   test.run(fail_a_sync);
   EXPECT_EQ(test.contents("/file"), "old");
+}
+
+// The first write, its sync and the sync that fails overlap; the other one says that all is well.
+TEST(DiskFaultsTest, ASyncMaySucceedWithoutThePagesThatAnotherOneDrops) {
+  bool lost = false;
+  bool kept = false;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    TestWorld test({.script = {{.operation = 4, .kind = Kind::error, .sync_failure = SyncFailure::dropped},
+                               {.operation = 4, .kind = Kind::hang}},
+                    .evict_odds = 0},
+                   {}, seed);
+    test.run([](env::Environment& environment) {
+      auto file = environment.disk.open("/file", env::OpenMode::create_new);
+      EXPECT_TRUE(write_text(**file, 0, "new"));
+      env::WaitGroup others(environment.scheduler);
+      others.add();
+      auto second = environment.disk.open("/file", env::OpenMode::read_write);
+      environment.scheduler.spawn("other", [&] {
+        EXPECT_FALSE((*second)->sync_data());
+        others.done();
+      });
+      environment.scheduler.park(Deadline(environment.clock.now() + std::chrono::milliseconds(1)));
+      EXPECT_TRUE((*file)->sync_data());
+      EXPECT_TRUE(environment.disk.sync_directory("/"));
+      static_cast<void>(others.wait(Deadline::never()));
+    });
+    (after_power_loss(test) == "new" ? kept : lost) = true;
+  }
+  EXPECT_TRUE(lost);
+  EXPECT_TRUE(kept);
+}
+
+TEST(DiskFaultsTest, TakingBackWhatFoundNoRoomMayFail) {
+  TestWorld test({.script = {{.operation = 2, .kind = Kind::no_space}}, .clean_up_error_odds = 1});
+  test.run([](env::Environment& environment) {
+    auto file = environment.disk.open("/file", env::OpenMode::create_new);
+    EXPECT_FALSE(write_text(**file, 0, "new"));
+    EXPECT_FALSE((*file)->truncate(0));
+    EXPECT_TRUE((*file)->truncate(0)) << "once for each";
+  });
 }
 
 TEST(DiskFaultsTest, NoSpaceMayComeAfterAPartOfTheWrite) {
