@@ -322,6 +322,9 @@ void Model::recovered(std::size_t partition, std::int64_t start, std::int64_t en
     violate(fmt::format("partition {}: recovery ended the log at {}, but {} must have survived", partition,
                         end, here.end));
   }
+  if (end < here.end) {
+    ++epoch_;  // what was known while the broker recovered is old news, too
+  }
   if (start > end) {
     violate(fmt::format("partition {}: recovered with start {} behind end {}", partition, start, end));
   }

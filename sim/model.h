@@ -83,7 +83,8 @@ class Model {
     ++epoch_;
   }
   [[nodiscard]] std::uint32_t life() const { return life_; }
-  // Changes with the beginning and the end of each life: an answer from another epoch is old news.
+  // Changes with the beginning and the end of each life, and when a recovery ends a log early: an answer from
+  // another epoch is old news.
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
   void life_ends() { ++epoch_; }
   // What a broker says right after recovery.
