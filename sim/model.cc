@@ -187,8 +187,9 @@ void Model::vouch_below(Partition& partition, std::int64_t offset) {
 }
 
 void Model::unreadable(std::size_t partition, std::int64_t offset) {
-  const Partition& here = partitions_[partition];
+  Partition& here = partitions_[partition];
   count("hole");
+  here.last_hole = std::max(here.last_hole, offset);
   const auto index = static_cast<std::size_t>(offset);
   if (may_have_rotted(partition, offset)) {
     return;

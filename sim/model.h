@@ -106,6 +106,9 @@ class Model {
   [[nodiscard]] std::optional<Instant> known_since(std::size_t partition, std::int64_t offset) const;
   // Nothing could be read at `offset`, though nothing fails any more.
   void unreadable(std::size_t partition, std::int64_t offset);
+  [[nodiscard]] bool has_hole_from(std::size_t partition, std::int64_t offset) const {
+    return partitions_[partition].last_hole >= offset;
+  }
   [[nodiscard]] bool may_have_rotted(std::size_t partition, std::int64_t offset) const {
     return rot(partition, offset) != Rot::none;
   }
@@ -144,6 +147,7 @@ class Model {
     std::int64_t start = 0;          // the log start that was told last
     std::int64_t end = 0;            // the highest end that somebody was told in this epoch
     std::int64_t durable = 0;        // the end can never be below it
+    std::int64_t last_hole = -1;     // the highest offset that could not be read
     std::int64_t recovered_end = 0;  // of the life that recovered last
     std::uint32_t recovered_life = 0;
     std::vector<std::pair<std::uint32_t, std::int64_t>> recovered_ends;  // of each life that recovered
