@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <new>
 
 #include "base/check.h"
 #include "broker/server.h"
@@ -80,8 +82,9 @@ int serve(env::PosixEnvironment& posix, env::FaultySystemCalls& system, const st
   return 0;
 }
 
-int run(const std::string& data, const Faults& faults, int port_pipe) {
+int run(const std::string& data, const Faults& faults, int port_pipe, env::PlacesSeen* places) {
   env::FaultySystemCalls system;
+  system.places_seen = places;
   for (const env::Fault& fault : faults.from_the_start) {
     system.inject(fault);
   }
@@ -102,6 +105,10 @@ BrokerChild::BrokerChild(const std::string& data_directory, const Faults& faults
   std::array<int, 2> error_pipe{};
   BOOBLIK_CHECK(::pipe2(port_pipe.data(), O_CLOEXEC) == 0 && ::pipe2(error_pipe.data(), O_CLOEXEC) == 0,
                 "a test can have pipes");
+  void* const shared =
+      ::mmap(nullptr, sizeof *places_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  BOOBLIK_CHECK(shared != MAP_FAILED, "a test can have shared memory");
+  places_ = new (shared) env::PlacesSeen{};
   std::fflush(nullptr);
   process_ = ::fork();
   BOOBLIK_CHECK(process_ >= 0, "a test can have a child");
@@ -109,7 +116,7 @@ BrokerChild::BrokerChild(const std::string& data_directory, const Faults& faults
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::dup2(error_pipe[1], 2);
     ::close(port_pipe[0]);
-    const int code = run(data_directory, faults, port_pipe[1]);
+    const int code = run(data_directory, faults, port_pipe[1], places_);
     std::fflush(nullptr);
     std::_Exit(code);  // the test's own objects are the parent's
   }
@@ -126,6 +133,7 @@ BrokerChild::~BrokerChild() {
   }
   ::close(port_pipe_);
   ::close(error_pipe_);
+  ::munmap(places_, sizeof *places_);
 }
 
 std::optional<std::uint16_t> BrokerChild::wait_until_serving() {

@@ -42,7 +42,13 @@ class BrokerChild {
   };
   [[nodiscard]] End wait(std::chrono::seconds limit);
 
+  // How many places of the code have made the call so far, in all of the child's life.
+  [[nodiscard]] std::size_t places(env::Call call) const {
+    return (*places_)[static_cast<std::size_t>(call)];
+  }
+
  private:
+  env::PlacesSeen* places_;  // in memory that the child shares
   pid_t process_ = 0;
   int port_pipe_ = -1;
   int error_pipe_ = -1;

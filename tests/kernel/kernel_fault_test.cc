@@ -1,6 +1,6 @@
-// Every system call of the production environment fails with every errno that it can have, once and for good,
-// while a whole broker starts or serves: it answers, closes, or stops, as docs/kernel-faults.md says; it
-// never crashes or hangs, and what it has acknowledged is there afterwards.
+// Every system call of the production environment fails, in each place that makes it, with every errno that
+// it can have, once and for good, while a whole broker starts or serves: it answers, closes, or stops, as
+// docs/kernel-faults.md says; it never crashes or hangs, and what it has acknowledged is there afterwards.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,6 +33,7 @@ struct Case {
   const Row* row;
   int error;
   When when;
+  std::size_t place = 0;  // of the code; 0: all of them
 };
 
 std::string name_of(const ::testing::TestParamInfo<Case>& info) {
@@ -75,6 +76,9 @@ class Template {
     client.close();
     broker.terminate();
     EXPECT_EQ(broker.wait(kEnds).exit_code, 0);
+    for (const Row& row : rows()) {
+      places.push_back(broker.places(row.call));
+    }
     std::filesystem::path newest;
     for (const auto& entry : std::filesystem::directory_iterator(data() + "/t-0")) {
       newest = entry.path().extension() == ".log" ? std::max(newest, entry.path()) : newest;
@@ -85,6 +89,7 @@ class Template {
   [[nodiscard]] std::string data() const { return directory_.path() + "/data"; }
 
   Promises promises;
+  std::vector<std::size_t> places;  // of the code that make each call when nothing fails
 
  private:
   env::ScratchDirectory directory_;
@@ -95,21 +100,16 @@ class KernelFaultTest : public ::testing::TestWithParam<Case> {
   static void SetUpTestSuite() { template_ = std::make_unique<Template>(); }
   static void TearDownTestSuite() { template_.reset(); }
 
-  void SetUp() override {
-    std::filesystem::copy(template_->data(), data(), std::filesystem::copy_options::recursive);
-  }
-
-  [[nodiscard]] std::string data() const { return directory_.path() + "/data"; }
+  // Returns how many places of the code made the call that fails.
+  static std::size_t run(const Case& current);
 
   static std::unique_ptr<Template> template_;
-
-  env::ScratchDirectory directory_;
 };
 
 std::unique_ptr<Template> KernelFaultTest::template_;
 
 Faults faults_of(const Case& current) {
-  env::Fault fault{.call = current.row->call, .result = -current.error};
+  env::Fault fault{.call = current.row->call, .result = -current.error, .place = current.place};
   // A call that is interrupted for ever would be made for ever.
   fault.every = current.error == EINTR ? 2 : 1;
   switch (current.when) {
@@ -144,11 +144,14 @@ void expect_end(const BrokerChild::End& end, bool may_fail) {
   EXPECT_TRUE(end.exit_code == 0 || !end.complaint.empty()) << "it ended without a word";
 }
 
-TEST_P(KernelFaultTest, AnswersClosesOrStops) {
-  const Case& current = GetParam();
+std::size_t KernelFaultTest::run(const Case& current) {
+  const env::ScratchDirectory directory;
+  const std::string data = directory.path() + "/data";
+  std::filesystem::copy(template_->data(), data, std::filesystem::copy_options::recursive);
   Promises promises = template_->promises;
+  std::size_t places = 0;
   {
-    BrokerChild broker(data(), faults_of(current));
+    BrokerChild broker(data, faults_of(current));
     const auto port = broker.wait_until_serving();
     const bool at_start = current.when == When::once_at_start || current.when == When::always_from_start;
     if (!port) {
@@ -162,15 +165,34 @@ TEST_P(KernelFaultTest, AnswersClosesOrStops) {
       broker.terminate();
       expect_end(broker.wait(kEnds), current.row->stop == Worst::stopped);
     }
+    places = broker.places(current.row->call);
   }
-  BrokerChild healthy(data(), {});
+  BrokerChild healthy(data, {});
   const auto port = healthy.wait_until_serving();
-  ASSERT_TRUE(port) << "it does not start after the fault is gone";
+  EXPECT_TRUE(port) << "it does not start after the fault is gone";
+  if (!port) {
+    return places;
+  }
   expect_kept(*port, promises);
   Promises after = promises;
   EXPECT_EQ(Client(*port, kPatience, after).produce(0, wire::AckPolicy::forced), Reply::answered);
   healthy.terminate();
   expect_end(healthy.wait(kEnds), false);
+  return places;
+}
+
+// In every place that makes the call, and then in each place behind the first by itself.
+TEST_P(KernelFaultTest, AnswersClosesOrStops) {
+  Case current = GetParam();
+  const auto call = static_cast<std::size_t>(current.row->call);
+  std::size_t places = std::max(run(current), template_->places[call]);
+  if (current.when == When::later_once_serving) {
+    return;
+  }
+  for (current.place = 2; current.place <= places; ++current.place) {
+    SCOPED_TRACE("place " + std::to_string(current.place));
+    places = std::max(places, run(current));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryCall, KernelFaultTest, ::testing::ValuesIn(cases()), name_of);

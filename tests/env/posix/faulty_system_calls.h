@@ -69,7 +69,11 @@ struct Fault {
   std::int64_t times = std::numeric_limits<std::int64_t>::max();  // then so many go wrong
   std::int64_t every = 1;                                         // of which only each n-th does
   std::size_t max_bytes = 0;  // reads and writes: no more than so many bytes
+  std::size_t place = 0;  // only in the n-th place of the code that makes this call, in the order in which
+                          // they first do; 0: in any
 };
+
+using PlacesSeen = std::array<std::size_t, static_cast<std::size_t>(Call::count_)>;
 
 class FaultySystemCalls final : public SystemCalls {
  public:
@@ -130,16 +134,21 @@ class FaultySystemCalls final : public SystemCalls {
   // for whom.
   std::function<void(Call, int flags)> before_disk_call;
 
+  // Borrowed, where there is one: how many places of the code have made each call so far.
+  PlacesSeen* places_seen = nullptr;
+
  private:
   struct Outcome {
     std::optional<Value> instead;
     std::size_t max_bytes = std::numeric_limits<std::size_t>::max();
   };
-  [[nodiscard]] Outcome next(Call call);
+  [[nodiscard]] Outcome next(Call call, const void* caller);  // from where the call returns to
+  std::size_t place_of(Call call, const void* caller);
 
   mutable std::mutex mutex_;
   std::vector<Fault> faults_;
   std::array<std::int64_t, static_cast<std::size_t>(Call::count_)> counts_{};
+  std::array<std::vector<const void*>, static_cast<std::size_t>(Call::count_)> places_;  // by first call
   std::optional<std::int64_t> pretended_limit_;
 };
 
