@@ -268,7 +268,7 @@ Result<std::shared_ptr<const SegmentIndex>> SegmentedLog::rebuild_index(Segment&
   take_damage(segment, std::move(result->damage));
   ++report_.indexes_rebuilt;
   if (segment.index != nullptr) {
-    return segment.index;  // it is being added to, and was made from the records themselves
+    return replace_live_index(segment, std::move(index), bytes);
   }
   context_.indexes.put(segment.file.number(), index);
   if (!segment.index_file_busy && !segment.file.removed()) {
@@ -279,6 +279,25 @@ Result<std::shared_ptr<const SegmentIndex>> SegmentedLog::rebuild_index(Segment&
     segment.index_file_busy = false;
   }
   return index;
+}
+
+// Of a segment that is appended to: what was added behind `scanned` meanwhile came from the records
+// themselves.
+std::shared_ptr<const SegmentIndex> SegmentedLog::replace_live_index(Segment& segment,
+                                                                     std::shared_ptr<SegmentIndex> index,
+                                                                     Position scanned) {
+  if (segment.index_file_busy) {
+    return index;  // its writer counts entries; the next lookup that needs it tries again
+  }
+  for (std::size_t i = 0; i < segment.index->size(); ++i) {
+    if (const IndexEntry entry = (*segment.index)[i]; entry.position >= scanned && index->ascends(entry)) {
+      index->add(entry);
+    }
+  }
+  segment.index = std::move(index);
+  segment.index_file_bytes = 0;
+  segment.index_entries_written = 0;
+  return segment.index;
 }
 
 void SegmentedLog::take_damage(Segment& segment, std::vector<DamagedRange> damage) {

@@ -98,6 +98,9 @@ class SegmentedLog final : public PartitionLog {
   // damage.
   Result<std::shared_ptr<const SegmentIndex>> rebuild_index(Segment& segment, env::File& file,
                                                             const SegmentIndex* known);
+  static std::shared_ptr<const SegmentIndex> replace_live_index(Segment& segment,
+                                                                std::shared_ptr<SegmentIndex> index,
+                                                                Position scanned);
   void take_damage(Segment& segment, std::vector<DamagedRange> damage);
 
   Context context_;

@@ -208,6 +208,33 @@ TEST_F(SummaryTest, DamageThatContradictsTheEntriesCutsNoRecord) {
   }
 }
 
+// Found by fuzzing: what a start takes from the file into the memory of the active segment may lie as well.
+TEST_F(SummaryTest, AnEntryOfTheActiveSegmentThatLiesHidesNothing) {
+  world.options = {.segment_capacity_bytes = 200, .index_interval_bytes = 1};
+  open();
+  ASSERT_TRUE(world.append({payload(7), payload(8)}));
+  world.log->persist_index();
+  world.stop();
+  const Content bytes = world.disk.content(index_path(6));
+  const auto file = decode_index_file(bytes, Offset(6), 1);
+  ASSERT_TRUE(file && file->index.size() == 3 && !file->summary);
+  SegmentIndex lying(Offset(6), 1);
+  for (std::size_t i = 0; i < file->index.size(); ++i) {
+    IndexEntry entry = file->index[i];
+    entry.position += i == 1 ? 1 : 0;
+    lying.add(entry);
+  }
+  Content out = encode_index_header(Offset(6));
+  append_entries(out, lying, 0, lying.size());
+  world.disk.put(index_path(6), out);
+  open();
+  expect_payloads(0, 9);
+  EXPECT_FALSE(world.log->recovery().damaged());
+  ASSERT_TRUE(world.append({payload(9)}));
+  expect_payloads(0, 10);
+  EXPECT_EQ(world.log->recovery().indexes_rebuilt, 1) << "the lie is gone";
+}
+
 // Other records in a file that is in use: what cannot be numbered any more is told once, and remembered.
 TEST_F(SummaryTest, MoreRecordsThanThereWereAreDamageThatIsTold) {
   open();
