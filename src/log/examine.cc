@@ -94,7 +94,7 @@ class Scanner {
     ScanRequest request{.file_bytes = segment_.file_bytes,
                         .offset = segment_.base,
                         .position = Position(),
-                        .ends_from = plan.line,
+                        .ends_from = ends_from(),
                         .expected_end = examination_.successor,
                         .anchors = {},
                         .progress = [this](std::int64_t bytes) { examination_.progress.add(bytes); }};
@@ -115,6 +115,13 @@ class Scanner {
     ++examination_.report.indexes_rebuilt;
     examination_.context.probe.hit("recovery.index_rebuilt");
     return request;
+  }
+
+  // The log does not end in a segment that another with records follows, however far its own records lead:
+  // what is found in it must not depend on the line, which the next start draws elsewhere.
+  [[nodiscard]] Offset ends_from() const {
+    const RecoveryPlan& plan = examination_.plan;
+    return segment_.base < plan.newest_with_records ? kNowhere : plan.line;
   }
 
   bool begin_at_point(env::File& file, IndexFile& known) {
