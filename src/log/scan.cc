@@ -36,6 +36,10 @@ class Scan {
       if (!vouched_for) {
         return finish(record->state);
       }
+      // Whatever lies behind the last record that the segment should have is not its next one.
+      if (!doubt_ && request_.expected_end == offset_) {
+        return finish(record->state);
+      }
       if (record->state == RecordState::bad_checksum) {
         begin_damage();
         advance(record->header);
