@@ -130,8 +130,9 @@ void check_wait(Workload& workload, const Question& question, bool empty) {
   }
   const Duration allowed = time_for(workload, question);
   model.count("held in time");
-  if (workload.now() - turn_of(workload, question) > wait + allowed) {
-    model.violate(fmt::format("a FETCH that may wait {} ms was held longer", question.wait_millis));
+  if (const Duration held = workload.now() - turn_of(workload, question); held > wait + allowed) {
+    model.violate(fmt::format("a FETCH that may wait {} ms was held for {} ms, {} ms longer than it may take",
+                              question.wait_millis, millis(held), millis(held - wait - allowed)));
   }
   if (question.min_bytes > 1) {
     return;

@@ -31,8 +31,9 @@ Duration Workload::time_for(std::int64_t bytes) const {
   constexpr Duration kUsual = std::chrono::milliseconds(500);
   // On average operations of the disk take so much longer; a single one some milliseconds.
   constexpr std::int64_t kTailFactor = Latency{}.tail_factor;
-  // What the sockets hold crosses the network, and the word that they have room again comes back.
-  const std::int64_t turns = 4 + bytes / plan.socket_bytes;
+  // What the sockets hold crosses the network, and the word that they have room again comes back. Some turns
+  // find them half empty.
+  const std::int64_t turns = 4 + 2 * bytes / plan.socket_bytes;
   const Duration tails =
       plan.disk_tail_odds == 0 ? Duration(0) : kUsual * (kTailFactor - 1) / plan.disk_tail_odds + kUsual;
   return kUsual + tails + 2 * turns * Duration(std::chrono::microseconds(plan.network_micros_max));
