@@ -29,6 +29,7 @@ COMPLETE = (
     "src/log/scan.cc",
     "src/log/segment.cc",
     "src/log/segment_reader.cc",
+    "src/log/stretch.cc",
     "src/log/verify_summary.cc",
     "src/wire/request.cc",
     "src/wire/response.cc",

@@ -7,6 +7,7 @@
 
 #include "log/index_file.h"
 #include "log/scan.h"
+#include "log/stretch.h"
 #include "log/verify_summary.h"
 
 namespace booblik::log {
@@ -28,32 +29,19 @@ Examined take_summary(const Examination& examination, Segment& segment) {
 // Whether the headers lead from the last entry of the index in front of the recovery point exactly to it.
 // Then neither of the two is wrong, and what is below it need not be read.
 bool index_leads_to(const RecoveryPoint& point, env::File& file, const SegmentIndex& index) {
-  constexpr std::int64_t kWalkBlockBytes = 16 * 1024;
   if (index.size() == 0) {
     return false;
   }
   const IndexEntry last = index[index.size() - 1];
-  SegmentReader reader(file, point.position.value(), kWalkBlockBytes);
-  Position position = last.position;
-  Offset offset = last.offset;
-  while (position < point.position) {
-    const auto record = reader.peek(position);
-    const bool sound = record && record->state == RecordState::intact &&
-                       (position != last.position || record->header.crc == last.crc);
-    if (!sound) {
-      return false;
-    }
-    position += record->header.record_bytes();
-    offset += 1;
-  }
-  return offset == point.offset;
+  const Stretch stretch{anchor_of(last), {point.offset, point.position, std::nullopt}};
+  const auto found = walk(file, stretch, last.offset);
+  return found && *found;
 }
 
 std::vector<Anchor> anchors_of(const SegmentIndex& index) {
   std::vector<Anchor> anchors;
   for (std::size_t i = 0; i < index.size(); ++i) {
-    const IndexEntry entry = index[i];
-    anchors.push_back({entry.offset, entry.position, entry.crc});
+    anchors.push_back(anchor_of(index[i]));
   }
   return anchors;
 }

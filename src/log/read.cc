@@ -8,13 +8,10 @@
 #include "log/recovery_messages.h"
 #include "log/scan.h"
 #include "log/segmented_log.h"
+#include "log/stretch.h"
 
 namespace booblik::log {
 namespace {
-
-// What a lookup reads at once: more than an index interval is not needed, and a larger one is walked in
-// pieces.
-constexpr std::int64_t kWalkBlockBytes = 64 * 1024;
 
 const DamagedRange* first_damage_behind(const Segment& segment, Offset offset) {
   const auto found = std::ranges::upper_bound(segment.damage, offset, {}, &DamagedRange::to);
@@ -27,22 +24,15 @@ std::int64_t readable_end(const Segment& segment, Offset offset) {
   return damage == nullptr ? segment.bytes : damage->position.value();
 }
 
-// A stretch of records between two places that are known.
-struct Stretch {
-  Anchor begin;
-  Anchor end;
-};
-
 Stretch stretch_around(const Segment& segment, const SegmentIndex& index, Offset offset) {
   const SegmentIndex::Neighbours entries = index.find(offset);
-  const auto anchor = [](const IndexEntry& entry) { return Anchor{entry.offset, entry.position, entry.crc}; };
   Stretch stretch{{segment.base, Position(), std::nullopt},
                   {segment.end, Position(segment.bytes), std::nullopt}};
   if (entries.at_or_below) {
-    stretch.begin = anchor(*entries.at_or_below);
+    stretch.begin = anchor_of(*entries.at_or_below);
   }
   if (entries.above && entries.above->offset < stretch.end.offset) {
-    stretch.end = anchor(*entries.above);
+    stretch.end = anchor_of(*entries.above);
   }
   // Headers do not lead through damage.
   for (const DamagedRange& range : segment.damage) {
@@ -54,37 +44,6 @@ Stretch stretch_around(const Segment& segment, const SegmentIndex& index, Offset
     }
   }
   return stretch;
-}
-
-// The position of `offset`, or nullopt when the headers do not lead from one end of the stretch exactly to
-// the other: a damaged size can lead to the header of a later record, which must not be served for this one.
-Result<std::optional<Position>> walk(env::File& file, const Stretch& stretch, Offset offset) {
-  const std::int64_t bytes = stretch.end.position - stretch.begin.position;
-  if (bytes <= 0) {
-    return std::nullopt;
-  }
-  SegmentReader reader(file, stretch.end.position.value(),
-                       std::clamp(bytes, kRecordHeaderBytes, kWalkBlockBytes));
-  std::optional<Position> found;
-  Position position = stretch.begin.position;
-  Offset at = stretch.begin.offset;
-  while (position < stretch.end.position) {
-    const auto record = reader.peek(position);
-    if (!record) {
-      return std::unexpected(record.error());
-    }
-    const bool begins_well =
-        at != stretch.begin.offset || !stretch.begin.crc || record->header.crc == *stretch.begin.crc;
-    if (record->state != RecordState::intact || !begins_well) {
-      return std::nullopt;
-    }
-    if (at == offset) {
-      found = position;
-    }
-    position += record->header.record_bytes();
-    at += 1;
-  }
-  return at == stretch.end.offset ? found : std::nullopt;
 }
 
 // The records do not end where the segment was taken to end, so nothing leads to its end: what follows the
@@ -247,7 +206,7 @@ Result<std::shared_ptr<const SegmentIndex>> SegmentedLog::rebuild_index(Segment&
                       .anchors = {},
                       .progress = {}};
   for (std::size_t i = 0; known != nullptr && i < known->size() && (*known)[i].offset < segment.end; ++i) {
-    request.anchors.push_back({(*known)[i].offset, (*known)[i].position, (*known)[i].crc});
+    request.anchors.push_back(anchor_of((*known)[i]));
   }
   for (const DamagedRange& range : segment.damage) {
     request.anchors.push_back({range.to, range.end, std::nullopt});

@@ -25,6 +25,10 @@ struct Anchor {
       crc;  // of its header, where it is known: it must match or the anchor is not used
 };
 
+[[nodiscard]] inline Anchor anchor_of(const IndexEntry& entry) {
+  return {entry.offset, entry.position, entry.crc};
+}
+
 struct ScanRequest {
   std::int64_t file_bytes = 0;
   // Where to begin; index entries in front of it are in `index` already.

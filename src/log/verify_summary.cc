@@ -1,6 +1,7 @@
 #include "log/verify_summary.h"
 
 #include "log/segment_reader.h"
+#include "log/stretch.h"
 
 namespace booblik::log {
 namespace {
@@ -8,20 +9,14 @@ namespace {
 constexpr std::int64_t kBlockBytes = 16 * 1024;
 
 // Where the records begin that lead to the end.
-struct Place {
-  Offset offset;
-  Position position;
-  std::optional<std::uint32_t> crc;
-};
-
-std::optional<Place> last_place(const FoundSummary& found) {
+std::optional<Anchor> last_place(const FoundSummary& found) {
   const SegmentSummary& summary = found.summary;
-  Place place{summary.base, Position(), std::nullopt};
+  Anchor place{summary.base, Position(), std::nullopt};
   if (found.last_entry.has_value() != (summary.entries > 0)) {
     return std::nullopt;
   }
   if (const auto& entry = found.last_entry) {
-    place = {entry->offset, entry->position, entry->crc};
+    place = anchor_of(*entry);
   }
   if (place.offset < summary.base || place.offset >= summary.end || place.position < Position() ||
       place.position >= Position(summary.bytes)) {
@@ -38,23 +33,15 @@ Result<bool> leads_to_the_end(env::File& file, const FoundSummary& found) {
   if (!from) {
     return false;
   }
-  const Position end(found.summary.bytes);
-  SegmentReader reader(file, end.value(), kBlockBytes);
-  Position position = from->position;
-  Offset offset = from->offset;
-  while (position < end) {
-    const auto record = reader.peek(position);
-    if (!record) {
-      return std::unexpected(record.error());
-    }
-    const bool is_entry = position == from->position && from->crc.has_value();
-    if (record->state != RecordState::intact || (is_entry && record->header.crc != *from->crc)) {
-      return false;
-    }
-    position += record->header.record_bytes();
-    offset += 1;
+  const Anchor end{found.summary.end, Position(found.summary.bytes), std::nullopt};
+  if (from->position == end.position) {
+    return from->offset == end.offset;
   }
-  return position == end && offset == found.summary.end;
+  const auto led = walk(file, {*from, end}, from->offset);
+  if (!led) {
+    return std::unexpected(led.error());
+  }
+  return led->has_value();
 }
 
 Result<bool> is_record(SegmentReader& reader, Position position) {

@@ -9,9 +9,8 @@
 namespace booblik::log {
 
 // Reads about one index interval, and two records for each damaged range:
-//   * the headers lead from the last entry of the index, or from what the summary damaged last, to its end,
-//   in
-//     as many records as it says;
+//   * the headers lead from the last entry of the index, or from what the summary damaged last, to its
+//     end, in as many records as it says;
 //   * what lies behind its end is not a record;
 //   * each damaged range begins with something that is no record, and something else follows it: a record,
 //     another range, or the end.
