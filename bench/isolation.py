@@ -258,7 +258,7 @@ class Plain:
             thread.join(60)
 
     def _read(self, paths: list[Path]) -> None:
-        """In pieces of 512 KiB, as the broker does."""
+        """In pieces of 512 KiB."""
         for path in paths:
             with open(path, "rb", buffering=0) as file:
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
