@@ -263,16 +263,14 @@ void DiskDevice::note_rot(const std::string& path, Rot what, const char* probe) 
   known = std::max(known, what);
 }
 
-// The power may bring back what was there, when the log has grown past it: then records are where they should
-// not be.
 void DiskDevice::lose_file(const std::string& path, env::Random& random) {
   const auto number = files_.open(path, env::OpenMode::read_write);
   const std::int64_t size = number ? files_.inode(*number).file.cache().size() : 0;
   if (size == 0 || random.one_in(2)) {
-    note_rot(path, Rot::misplaced, "sim.disk.lost_file");
+    probes_.hit("sim.disk.lost_file");
     std::ignore = files_.remove(path);
   } else {
-    note_rot(path, Rot::misplaced, "sim.disk.lost_tail");
+    probes_.hit("sim.disk.lost_tail");
     files_.truncate(*number, between(random, 0, size - 1));
   }
 }
@@ -283,7 +281,7 @@ void DiskDevice::copy_file(const std::string& path, const std::string& copy_path
   if (!copy) {
     return;
   }
-  note_rot(copy_path, Rot::misplaced, "sim.disk.stray_file");
+  probes_.hit("sim.disk.stray_file");
   std::vector<std::byte> bytes(static_cast<std::size_t>(files_.inode(*number).file.cache().size()));
   files_.inode(*number).file.cache().read_padded(bytes, 0);
   files_.write(*copy, bytes, 0);

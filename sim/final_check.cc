@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -124,7 +125,8 @@ class FinalCheck {
     model.unreadable(partition, offset);
     steps_ = offset == stepped_to_ ? steps_ + 1 : 0;
     stepped_to_ = offset + 1;
-    while (stepped_to_ < offset + steps_ && model.may_have_rotted(partition, stepped_to_)) {
+    const std::int64_t end = std::min(offset + steps_, model.known_end(partition));
+    while (stepped_to_ < end && model.may_have_rotted(partition, stepped_to_)) {
       ++stepped_to_;
     }
     return stepped_to_;

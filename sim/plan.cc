@@ -152,6 +152,11 @@ void draw_rot(Plan& plan, env::Random random) {
   }
 }
 
+// Rarely: what lies behind the place is not judged any more.
+void draw_lost_files(Plan& plan, env::Random random) {
+  plan.lost_file_odds = maybe(random, random.one_in(2), 0, 4);
+}
+
 }  // namespace
 
 std::optional<Mode> mode_of(std::string_view name) {
@@ -190,6 +195,7 @@ Plan draw_plan(std::uint64_t seed, Mode mode) {
   plan.drift_per_million = maybe(rest, !calm, 4, 16);
   if (mode == Mode::rot) {
     draw_rot(plan, random_stream(seed, "plan rot"));
+    draw_lost_files(plan, random_stream(seed, "plan lost files"));
   }
   // After a failure of these the partition takes no records until somebody restarts the broker.
   const bool failures_stay = plan.sync_error_odds != 0 || plan.write_error_odds != 0 ||

@@ -53,7 +53,7 @@ struct Plan {
   std::int64_t reconfigure_odds = 0;     // per restart
   std::int64_t full_disk_odds = 0;       // per life: the disk gets full, and free again
   std::int64_t few_handles_odds = 0;     // per life: no open and no accept works, and then they do again
-  std::int64_t lost_file_odds = 0;  // per restart: a segment file is gone, cut, or there twice; never drawn
+  std::int64_t lost_file_odds = 0;       // per restart: a segment file is gone, cut, or there twice
 
   // The broker's configuration.
   std::int64_t segment_bytes = 4096;

@@ -45,6 +45,10 @@ Model::AskRot make_rot_oracle(const Workload& workload) {
     if (offset < 0) {
       return Rot::none;
     }
+    const auto meddled = workload.meddled_from.find(partition);
+    if (meddled != workload.meddled_from.end() && offset >= meddled->second) {
+      return Rot::misplaced;
+    }
     const std::string directory = directory_of(workload, partition);
     const std::string last = log::segment_file_name(Offset(offset));
     std::string first = log::segment_file_name(Offset());

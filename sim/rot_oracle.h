@@ -1,5 +1,6 @@
 // Says which records rot may have reached: those of a segment file that it touched, and no others. So a
-// rotten index, checkpoint or neighbour is no excuse for anything.
+// rotten index, checkpoint or neighbour is no excuse for anything. Where somebody meddled with a segment file
+// (Workload::meddled_from), it and all behind it have that excuse.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "sim/model.h"
@@ -23,6 +24,10 @@ struct Workload {
   std::uint64_t connections = 0;  // numbered over the run
   std::uint64_t dropped_syncs = 0;
   std::int64_t open_stores = 0;  // position files that somebody works on just now
+  // By partition: the lowest base of a segment file that somebody deleted, cut, or put there. The power may
+  // bring back what was there when the log has grown past it, and a copy gives records other offsets, so
+  // from there on nothing is known of where records are.
+  std::map<std::size_t, std::int64_t> meddled_from{};
 
   [[nodiscard]] std::string topic_of(std::size_t partition) const {
     return "topic" + std::to_string(partition / static_cast<std::size_t>(plan.partitions));
