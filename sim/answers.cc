@@ -23,6 +23,12 @@ bool is_timed(const Workload& workload, const Question& question) {
   return workload.is_calm_since(question.epoch);
 }
 
+// A frame that stops in its middle keeps its memory until it is cut. A FETCH takes none, but it may come
+// behind a PRODUCE that waits for some.
+bool offenders_hold_memory(const Workload& workload) {
+  return !workload.has_memory() && workload.plan.offence_odds != 0;
+}
+
 // When it was this request's turn, and somebody was there to answer it.
 Instant turn_of(const Workload& workload, const Question& question) {
   return std::max(question.in_turn, workload.serving_since);
@@ -125,7 +131,7 @@ void check_wait(Workload& workload, const Question& question, bool empty) {
                                 question.wait_millis));
     }
   }
-  if (!is_timed(workload, question)) {
+  if (!is_timed(workload, question) || offenders_hold_memory(workload)) {
     return;
   }
   const Duration allowed = time_for(workload, question);
@@ -153,7 +159,7 @@ void check_sealed(Workload& workload, const Question& question, std::size_t payl
   const bool too_few = payload_bytes > 0 && static_cast<std::int64_t>(payload_bytes) < question.min_bytes;
   const Duration allowed = time_for(workload, question);
   const Instant turn = turn_of(workload, question);
-  if (!too_few || !is_timed(workload, question)) {
+  if (!too_few || !is_timed(workload, question) || offenders_hold_memory(workload)) {
     return;
   }
   const auto check = [&](std::optional<Instant> since) {

@@ -313,6 +313,20 @@ std::optional<Instant> DiskDevice::created_at(const std::string& path) const {
   return found == created_.end() ? std::nullopt : std::optional(found->second);
 }
 
+void DiskDevice::note_error(DiskOperation operation, std::string_view path) {
+  const bool changes = operation != DiskOperation::read && operation != DiskOperation::list;
+  if (operation == DiskOperation::sync_directory) {
+    last_errors_.insert_or_assign(std::string(path), scheduler_.now());
+  } else if (changes && path.ends_with(".log")) {
+    last_errors_.insert_or_assign(std::string(path.substr(0, path.rfind('/'))), scheduler_.now());
+  }
+}
+
+std::optional<Instant> DiskDevice::last_error_in(std::string_view directory) const {
+  const auto found = last_errors_.find(directory);
+  return found == last_errors_.end() ? std::nullopt : std::optional(found->second);
+}
+
 void DiskDevice::lose_power() {
   probes_.hit("sim.disk.power_loss");
   for (const PowerLoss kind : files_.lose_power(power_, options_.power_loss)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -90,6 +91,11 @@ class DiskDevice {
   void fail_next_sync() { fail_next_sync_ = true; }
   // For choices inside a faulty operation: where a write breaks off.
   [[nodiscard]] env::Random& partial() { return partial_; }
+  // An operation on `path` has failed, and not for want of space or handles.
+  void note_error(DiskOperation operation, std::string_view path);
+  // When one failed last that may have spoiled what a log in `directory` writes: one that changes a segment
+  // file, or makes names durable. nullopt when none ever did.
+  [[nodiscard]] std::optional<Instant> last_error_in(std::string_view directory) const;
   // A write found no room by itself.
   void note_full() { found_no_room_ = true; }
   // Whether the pages that a failing sync drops are lost when it begins, and not when it returns: a sync
@@ -115,6 +121,7 @@ class DiskDevice {
   env::Random troubles_;
   std::map<std::string, Rot> rotted_;
   std::map<std::string, Instant> created_;
+  std::map<std::string, Instant, std::less<>> last_errors_;  // by directory
   Instant slow_until_;
   bool fail_next_sync_ = false;
   bool found_no_room_ = false;

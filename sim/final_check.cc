@@ -35,6 +35,11 @@ class FinalCheck {
     return problem;
   }
 
+  std::string store(std::size_t partition) {
+    std::string problem = connect();
+    return problem.empty() ? write(partition, wire::AckPolicy::written) : problem;
+  }
+
   std::string run() {
     if (std::string problem = connect(); !problem.empty()) {
       return problem;
@@ -183,6 +188,10 @@ std::string check_everything(Workload& workload) {
 
 std::string check_serves(Workload& workload) {
   return FinalCheck(workload).run_in_short();
+}
+
+std::string check_stores(Workload& workload, std::size_t partition) {
+  return FinalCheck(workload).store(partition);
 }
 
 }  // namespace booblik::sim

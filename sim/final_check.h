@@ -16,4 +16,7 @@ namespace booblik::sim {
 // well. Parks.
 [[nodiscard]] std::string check_serves(Workload& workload);
 
+// Writes a record to one partition, over a connection of its own. Empty when it was stored. Parks.
+[[nodiscard]] std::string check_stores(Workload& workload, std::size_t partition);
+
 }  // namespace booblik::sim

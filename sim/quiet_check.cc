@@ -10,7 +10,9 @@
 
 #include "env/sync.h"
 #include "sim/answers.h"
+#include "sim/offence.h"
 #include "sim/raw_client.h"
+#include "sim/rot_oracle.h"
 #include "wire/request_encoder.h"
 
 namespace booblik::sim {
@@ -28,6 +30,10 @@ constexpr std::int64_t kAppendDelayMicrosMax = 800;
 constexpr std::int64_t kReadDelayMicrosMax = 1'000;
 constexpr std::int64_t kInFrontMax = 6;
 constexpr std::int64_t kFillsPipelines = 20;
+// What a broker may take for a frame, if the time is to be waited for.
+constexpr std::int64_t kShortFrameMillisMax = 4'095;
+// A roll by age is due at most so long after its time: Plan::broker says how often the broker looks.
+constexpr std::int64_t kRollsWithinMillis = 1'500;
 // A pipeline of so many holds a FETCH and what comes behind it.
 constexpr std::int64_t kPipelineOfTwo = 3;
 constexpr std::int32_t kMaxBytes = 1 << 16;
@@ -71,8 +77,36 @@ class QuietCheck {
           break;
       }
     }
+    if (workload_.plan.frame_timeout_millis <= kShortFrameMillisMax && !is_over() && random_.one_in(2)) {
+      stop_in_a_frame();
+    }
     workload_.world.fabric().set_options(NetworkOptions{});
     return problem_;
+  }
+
+  void hold_over_a_roll() {
+    for (RawClient* client : {&reader_, &writer_}) {
+      if (!client->connect(deadline())) {
+        return workload_.model.violate("nothing else happens, and a client cannot connect");
+      }
+    }
+    partition_ = static_cast<std::size_t>(random_.below(workload_.model.partitions()));
+    record_bytes_ = workload_.plan.payload_bytes_min();
+    Burst append;
+    add_produce(append);
+    exchange(writer_, append);
+    if (is_over()) {
+      return;
+    }
+    Burst burst;
+    const std::int64_t end = append.taken.back().answer.end;
+    const std::int64_t more = between(random_, record_bytes_ + wire::kRecordHeaderBytes + 1, kMaxBytes);
+    const std::int64_t wait_millis = workload_.plan.retention_millis + kRollsWithinMillis;
+    add_fetch(burst, end - 1, wait_millis, static_cast<std::int32_t>(more));
+    exchange(reader_, burst, std::chrono::milliseconds(wait_millis));
+    if (!is_over()) {
+      check_rolled(burst.questions.back(), burst.taken.back(), end);
+    }
   }
 
  private:
@@ -167,6 +201,43 @@ class QuietCheck {
     }
   }
 
+  // The next segment has the name that the roll gave it.
+  void check_rolled(const Question& fetch, const Taken& fetched, std::int64_t end) {
+    const auto rolled = workload_.machine.disk.created_at(segment_path(workload_, fetch.partition, end));
+    if (!rolled || *rolled < fetch.in_turn) {
+      return;
+    }
+    workload_.model.count("held fetch woken by a roll");
+    if (fetched.at - *rolled > kAtOnce) {
+      violate(fetch, fmt::format("was answered {} ms after its segment was sealed by age",
+                                 millis(fetched.at - *rolled)));
+    }
+  }
+
+  void stop_in_a_frame() {
+    RawClient offender(environment_, workload_.port);
+    if (!offender.connect(deadline())) {
+      problem_ = "an offender of the quiet check cannot connect";
+      return;
+    }
+    Burst burst;
+    add_answered_at_once(burst, kInFrontMax);
+    add_offence(Offence::slow_frame, workload_, random_, burst.bytes);
+    exchange(offender, burst);
+    if (is_over()) {
+      return;
+    }
+    const Duration timeout = std::chrono::milliseconds(workload_.plan.frame_timeout_millis);
+    const auto frame = offender.receive_frame(Deadline(burst.sent + timeout + std::chrono::seconds(1)));
+    const Duration took = workload_.now() - burst.sent;
+    workload_.model.count("quiet offender cut");
+    if (frame || took < timeout || took > timeout + kAtOnce) {
+      workload_.model.violate(fmt::format(
+          "nothing else happens, and a peer that stopped in a frame and has {} ms for it was {} after {} ms",
+          millis(timeout), frame ? "answered" : "cut", millis(took)));
+    }
+  }
+
   void check_ack(const Taken& acked) {
     workload_.model.count("quiet ack");
     if (acked.at - acked.in_turn > kAtOnce) {
@@ -193,13 +264,19 @@ class QuietCheck {
   }
 
   void add_fetch(Burst& burst, std::int64_t wait_millis) {
+    const std::int64_t bytes = between(random_, 0, record_bytes_ + wire::kRecordHeaderBytes);
+    const std::int64_t min_bytes = random_.one_in(2) ? 0 : bytes;
+    add_fetch(burst, workload_.model.known_end(partition_), wait_millis,
+              static_cast<std::int32_t>(min_bytes));
+  }
+
+  void add_fetch(Burst& burst, std::int64_t offset, std::int64_t wait_millis, std::int32_t min_bytes) {
     Question question = new_question(workload_, next_correlation_id_++, partition_);
     question.kind = Question::Kind::fetch;
-    question.offset = workload_.model.known_end(partition_);
+    question.offset = offset;
     question.max_bytes = kMaxBytes;
     question.wait_millis = wait_millis;
-    const std::int64_t bytes = between(random_, 0, record_bytes_ + wire::kRecordHeaderBytes);
-    question.min_bytes = random_.one_in(2) ? 0 : static_cast<std::int32_t>(bytes);
+    question.min_bytes = min_bytes;
     wire::encode_fetch(burst.bytes, question.correlation_id, workload_.topic_of(partition_),
                        workload_.id_of(partition_), Offset(question.offset), question.max_bytes,
                        std::chrono::milliseconds(wait_millis), question.min_bytes);
@@ -222,7 +299,7 @@ class QuietCheck {
   }
 
   // One `taken` for each question, or it is over.
-  void exchange(RawClient& client, Burst& burst) {
+  void exchange(RawClient& client, Burst& burst, Duration wait = Duration(0)) {
     burst.sent = workload_.now();
     // Sending goes on beside receiving: a broker whose answers nobody takes reads no further.
     env::WaitGroup sending(environment_.scheduler);
@@ -236,7 +313,7 @@ class QuietCheck {
     sleep(random_.one_in(2) ? 0 : kReadDelayMicrosMax);
     for (Question& question : burst.questions) {
       question.in_turn = workload_.now();
-      const auto frame = client.receive_frame(deadline());
+      const auto frame = client.receive_frame(Deadline(workload_.now() + wait + kGivesUp));
       if (!frame) {
         constexpr std::array kNames{"PRODUCE", "FETCH", "METADATA"};
         workload_.model.violate(fmt::format("partition {}: nothing else happens, and a {} gets no answer: {}",
@@ -264,6 +341,12 @@ class QuietCheck {
 };
 
 }  // namespace
+
+void hold_over_a_roll(Workload& workload, std::uint64_t seed) {
+  if (workload.plan.retention_millis != 0) {
+    QuietCheck(workload, seed).hold_over_a_roll();
+  }
+}
 
 std::string check_quiet(Workload& workload, std::uint64_t seed) {
   return QuietCheck(workload, seed).run();

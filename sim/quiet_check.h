@@ -14,4 +14,9 @@ namespace booblik::sim {
 // What is wrong with the answers is a violation of the model; returned is what kept it from asking. Parks.
 [[nodiscard]] std::string check_quiet(Workload& workload, std::uint64_t seed);
 
+// For the same broker, with retention by age. A FETCH waits for more bytes than there are, and the segment is
+// sealed by age: it has to be answered then. Nothing was written for quiet_time() when as much has passed
+// since the call. Parks for less than that.
+void hold_over_a_roll(Workload& workload, std::uint64_t seed);
+
 }  // namespace booblik::sim

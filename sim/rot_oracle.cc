@@ -7,13 +7,10 @@
 #include "log/segment.h"
 
 namespace booblik::sim {
-namespace {
 
 std::string directory_of(const Workload& workload, std::size_t partition) {
   return fmt::format("/data/{}-{}", workload.topic_of(partition), workload.id_of(partition).value());
 }
-
-}  // namespace
 
 std::vector<SegmentOnDisk> segments_on_disk(const Workload& workload, std::size_t partition) {
   std::vector<SegmentOnDisk> segments;

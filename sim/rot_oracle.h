@@ -21,6 +21,7 @@ struct SegmentOnDisk {
 
 // The bases of the segments that a partition has on disk now, ascending.
 [[nodiscard]] std::vector<std::int64_t> segment_bases(const Workload& workload, std::size_t partition);
+[[nodiscard]] std::string directory_of(const Workload& workload, std::size_t partition);
 [[nodiscard]] std::string segment_path(const Workload& workload, std::size_t partition, std::int64_t base);
 
 }  // namespace booblik::sim

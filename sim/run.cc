@@ -120,6 +120,7 @@ class Run {
       unfinished_ = "clients did not finish after the faults had stopped";
       return;
     }
+    supervisor_.check_stores_again();
     supervisor_.end_life(supervisor_.draw_end());
     for (int round = 0; round < 2 && !model_.violation(); ++round) {
       if (!supervisor_.start_and_wait(kBrokerStarts)) {
@@ -133,7 +134,10 @@ class Run {
         }
       }
       if (round == 1 && quiet_time(plan_) != Duration(0)) {
-        world_.scheduler().sleep(quiet_time(plan_), "retention");
+        const Duration quiet = quiet_time(plan_);
+        const Instant began = world_.now();
+        hold_over_a_roll(workload_, seed_);
+        world_.scheduler().sleep(quiet - std::min(quiet, world_.now() - began), "retention");
         check_retention_is_done(workload_);
       }
       supervisor_.end_life(Supervisor::How::stop);

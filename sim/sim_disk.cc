@@ -58,6 +58,9 @@ void SimDisk::pass_time(const DiskDevice::Verdict& verdict, DiskOperation operat
 
 void SimDisk::end(const DiskDevice::Verdict& verdict, DiskOperation operation, std::string_view subject) {
   const HeapScope world(nullptr);
+  if (verdict.error) {
+    device().note_error(operation, subject);
+  }
   if (verdict.error || verdict.no_space || verdict.too_many_files) {
     if (core_.trace.enabled()) {
       core_.trace.mark(core_.scheduler.now(), core_.scheduler.current_track(), "fault",

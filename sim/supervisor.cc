@@ -35,6 +35,7 @@ void Supervisor::start() {
   workload_.retention_was_on =
       workload_.retention_was_on || plan_.retention_bytes != 0 || plan_.retention_millis != 0;
   workload_.model.life_begins();
+  life_began_ = workload_.now();
   lives_.push_back(std::make_unique<BrokerLife>());
   lives_.back()->options = plan_.broker();
   lives_.back()->on_opened = [this] { note_recovery(); };
@@ -217,6 +218,30 @@ void Supervisor::check_serves_again() {
   workload_.model.count("served again");
   if (!problem.empty()) {
     workload_.model.violate("after a spell without space or handles: " + problem);
+  }
+}
+
+void Supervisor::check_stores_again() {
+  if (!running() || !lives_.back()->opened || plan_.lost_file_odds != 0) {
+    return;
+  }
+  const std::uint64_t epoch = workload_.model.epoch();
+  for (std::size_t partition = 0; partition < workload_.model.partitions(); ++partition) {
+    const auto failed_at = machine_.disk.last_error_in(directory_of(workload_, partition));
+    if (failed_at && *failed_at >= life_began_) {
+      workload_.world.probes().hit("sim.life.may_have_failed_partition");
+      continue;
+    }
+    const std::string problem = check_stores(workload_, partition);
+    if (epoch != workload_.model.epoch() || workload_.model.violation()) {
+      return;
+    }
+    workload_.model.count("stores again");
+    if (!problem.empty()) {
+      return workload_.model.violate(fmt::format(
+          "partition {} takes no records, though nothing is missing any more and nothing else had failed: {}",
+          partition, problem));
+    }
   }
 }
 

@@ -28,6 +28,10 @@ class Supervisor {
   [[nodiscard]] bool start_and_wait(Duration within);
 
   [[nodiscard]] bool running() const;
+  // A broker that runs when the faults have stopped takes records: a want of space or handles ends with its
+  // cause. Only what makes the state of a log unknown is final, until a restart. Parks.
+  void check_stores_again();
+
   // Tells the model of a life that has ended by itself: in good order, by a failure, or by a crash that was
   // scripted. Nothing when that is known.
   void note_own_end();
@@ -57,6 +61,7 @@ class Supervisor {
   env::Random files_;
   env::Random brief_lives_;
   std::vector<std::unique_ptr<BrokerLife>> lives_;
+  Instant life_began_;
   bool end_noted_ = true;
   bool power_was_lost_ = false;  // since the last recovery
 };

@@ -243,5 +243,28 @@ TEST(DiskFaultsTest, HandlesCanBeTakenAndGivenBack) {
   });
 }
 
+TEST(DiskFaultsTest, ErrorsThatMaySpoilALogAreKept) {
+  TestWorld test({.script = {{1, Kind::too_many_files},
+                             {3, Kind::no_space},
+                             {4, Kind::error},
+                             {6, Kind::error},
+                             {7, Kind::error}}});
+  DiskDevice& disk = test.machine().disk;
+  test.run([&disk](env::Environment& environment) {
+    EXPECT_FALSE(environment.disk.open("/0.log", env::OpenMode::create_new));
+    auto log = environment.disk.open("/0.log", env::OpenMode::create_new);
+    ASSERT_TRUE(log);
+    EXPECT_FALSE(write_text(**log, 0, "no room for this"));
+    std::byte byte{};
+    EXPECT_FALSE((*log)->read_at(MutableBytes(&byte, 1), Position(0)));
+    auto index = environment.disk.open("/0.index", env::OpenMode::create_new);
+    ASSERT_TRUE(index);
+    EXPECT_FALSE(write_text(**index, 0, "an index can be made anew"));
+    EXPECT_FALSE(disk.last_error_in("")) << "of the root, as the directory of a path";
+    EXPECT_FALSE((*log)->sync_data());
+    EXPECT_TRUE(disk.last_error_in(""));
+  });
+}
+
 }  // namespace
 }  // namespace booblik::sim
