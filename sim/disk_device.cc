@@ -106,7 +106,8 @@ DiskDevice::DiskDevice(DiskOptions options, std::uint64_t seed, SimScheduler& sc
       partial_(random_stream(seed, "disk partial effects")),
       power_(random_stream(seed, "disk power loss")),
       rot_(random_stream(seed, "disk rot")),
-      troubles_(random_stream(seed, "disk troubles")) {}
+      troubles_(random_stream(seed, "disk troubles")),
+      beside_(random_stream(seed, "disk syncs side by side")) {}
 
 void DiskDevice::set_faults(const DiskOptions& options) {
   const DiskOptions before = options_;
@@ -255,6 +256,14 @@ DiskDevice::Verdict DiskDevice::begin(DiskOperation operation) {
     probes_.hit("sim.disk.split_write");
   }
   return verdict;
+}
+
+bool DiskDevice::fails_beside() {
+  const bool fails = happens(beside_, options_.sync_error_beside_odds);
+  if (fails) {
+    probes_.hit("sim.disk.sync_error_beside");
+  }
+  return fails;
 }
 
 void DiskDevice::note_rot(const std::string& path, Rot what, const char* probe) {

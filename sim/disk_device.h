@@ -101,6 +101,9 @@ class DiskDevice {
   // Whether the pages that a failing sync drops are lost when it begins, and not when it returns: a sync
   // that overlaps it then succeeds without them.
   [[nodiscard]] bool drops_early() { return troubles_.one_in(2); }
+  // Whether a sync fails that begins while another one is still working on its file. Both have the same dirty
+  // pages before them, and only one is told what became of these.
+  [[nodiscard]] bool fails_beside();
 
  private:
   [[nodiscard]] Duration draw_duration(DiskOperation operation);
@@ -119,6 +122,7 @@ class DiskDevice {
   env::Random power_;
   env::Random rot_;
   env::Random troubles_;
+  env::Random beside_;
   std::map<std::string, Rot> rotted_;
   std::map<std::string, Instant> created_;
   std::map<std::string, Instant, std::less<>> last_errors_;  // by directory

@@ -95,6 +95,7 @@ struct DiskOptions {
   // After an operation that found no room: the next truncate, remove or sync fails, which is what a program
   // does to take back what it has begun.
   Odds clean_up_error_odds = 0;
+  Odds sync_error_beside_odds = 0;  // per sync of a file that another sync is still working on
   Odds no_space_odds = 0;
   Odds too_many_files_odds = 0;
 

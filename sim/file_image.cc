@@ -174,18 +174,18 @@ struct FileImage::Cut {
 };
 
 void FileImage::lose_units(env::Random& random, std::int64_t unit_bytes) {
-  const Cut cut{static_cast<std::size_t>(random.below(operations_.size() + 1))};
+  // None and all are drawn more often than what is in between, of the journal and of each unit.
+  const auto draw_count = [&random, all = operations_.size()]() -> std::size_t {
+    const std::uint64_t draw = random.below(4);
+    return draw == 0 ? 0 : draw == 1 ? all : static_cast<std::size_t>(random.below(all + 1));
+  };
+  const Cut cut{draw_count()};
   const std::vector<std::int64_t> units = touched_units(unit_bytes);
   std::vector<std::byte> contents(units.size() * static_cast<std::size_t>(unit_bytes));
   for (std::size_t index = 0; index < units.size(); ++index) {
     const auto unit = MutableBytes(contents).subspan(index * static_cast<std::size_t>(unit_bytes),
                                                      static_cast<std::size_t>(unit_bytes));
-    // None and all are drawn more often than the versions in between.
-    const std::uint64_t draw = random.below(4);
-    const std::size_t version = draw == 0   ? 0
-                                : draw == 1 ? operations_.size()
-                                            : static_cast<std::size_t>(random.below(operations_.size() + 1));
-    cut.replay(*this, units[index] * unit_bytes, unit, version);
+    cut.replay(*this, units[index] * unit_bytes, unit, draw_count());
   }
   std::int64_t size = durable_.size();
   for (std::size_t index = 0; index < cut.metadata; ++index) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "sim/model.h"
 
@@ -53,6 +54,7 @@ void draw_library(Plan& plan, env::Random random) {
 void draw_records(Plan& plan, env::Random random) {
   plan.same_size = random.one_in(3) ? 1 : 0;
   plan.never_forced = random.one_in(6) ? 1 : 0;
+  plan.same_size += plan.same_size != 0 && random.one_in(2) ? 1 : 0;
 }
 
 void draw_lives(Plan& plan, env::Random random, bool crashes) {
@@ -71,6 +73,7 @@ void draw_lives(Plan& plan, env::Random random, bool crashes) {
 void draw_troubles(Plan& plan, env::Random random, bool faulty) {
   plan.brief_life_odds = maybe(random, true, 1, 3);
   plan.clean_up_error_odds = maybe(random, faulty, 0, 2);
+  plan.sync_error_beside_odds = maybe(random, faulty, 0, 2);
 }
 
 void draw_configuration(Plan& plan, env::Random random) {
@@ -142,6 +145,30 @@ void draw_spells(Plan& plan, env::Random random, bool faulty) {
   plan.hang_millis = hang == 0 ? plan.hang_millis : hang;
 }
 
+// Nobody waits for the disk, and the power goes again and again: what a life has not synced by itself is lost
+// in part. Records fill sectors, so what the power leaves of one life may fit to what it leaves of another.
+void draw_unsynced(Plan& plan, env::Random random) {
+  if (!random.one_in(7)) {
+    return;
+  }
+  plan.same_size = 2;
+  plan.never_forced = 1;
+  plan.flush_millis = 0;
+  plan.flush_records = 0;
+  plan.flush_bytes = std::int64_t{1} << 20;
+  plan.segment_bytes = log_uniform(random, 14, 14);  // a roll brings a barrier
+  plan.reconfigure_odds = 0;
+  plan.think_millis = log_uniform(random, 6, 8);
+  plan.payload_max = log_uniform(random, 4, 6);
+  plan.life_millis = log_uniform(random, 10, 11);
+  plan.brief_life_odds = 1;
+  plan.power_weight = 1;
+  plan.kill_weight = 0;
+  plan.stop_weight = 0;
+  plan.sector_bytes = 512;
+  plan.atomic_pages = 0;
+}
+
 // At least one kind; a rotten device may lose its power, too.
 void draw_rot(Plan& plan, env::Random random) {
   plan.rot_flip_odds = maybe(random, true, 1, 6);
@@ -189,6 +216,9 @@ Plan draw_plan(std::uint64_t seed, Mode mode) {
   }
   draw_spells(plan, random_stream(seed, "plan spells"), disk);
   draw_troubles(plan, random_stream(seed, "plan troubles"), disk);
+  if (crashes) {
+    draw_unsynced(plan, random_stream(seed, "plan unsynced"));
+  }
   env::Random rest = random_stream(seed, "plan rest");
   plan.policy = between(rest, 0, 3);
   plan.wall_jump_millis = maybe(rest, !calm, 4, 22);
@@ -200,6 +230,7 @@ Plan draw_plan(std::uint64_t seed, Mode mode) {
   // After a failure of these the partition takes no records until somebody restarts the broker.
   const bool failures_stay = plan.sync_error_odds != 0 || plan.write_error_odds != 0 ||
                              plan.directory_sync_error_odds != 0 || plan.name_error_odds != 0 ||
+                             plan.sync_error_beside_odds != 0 ||
                              (plan.clean_up_error_odds != 0 && plan.no_space_odds != 0);
   if (failures_stay && plan.life_millis == 0) {
     plan.life_millis = log_uniform(rest, 11, 14);
@@ -219,9 +250,19 @@ void reconfigure(Plan& plan, env::Random& random) {
 
 std::int64_t Plan::payload_bytes_max() const {
   // The smallest segment that reconfigure draws holds 1 KiB.
-  const auto most = std::clamp<std::int64_t>(payload_max, kPayloadBytesMin, 1024 - 8);
+  constexpr std::int64_t kHeaderBytes = 8;
+  const auto most = std::clamp<std::int64_t>(payload_max, kPayloadBytesMin, 1024 - kHeaderBytes);
   // The mean of what would be drawn otherwise: a run has as many bytes, and takes as long.
-  return same_size != 0 ? (kPayloadBytesMin + most) / 2 : most;
+  const std::int64_t mean = (kPayloadBytesMin + most) / 2;
+  switch (same_size) {
+    case 0:
+      return most;
+    case 1:
+      return mean;
+    default:
+      return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(mean + kHeaderBytes))) -
+             kHeaderBytes;
+  }
 }
 
 std::int64_t Plan::payload_bytes_min() const {
@@ -290,6 +331,7 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"name_error_odds", &name_error_odds},
           {"no_space_odds", &no_space_odds},
           {"clean_up_error_odds", &clean_up_error_odds},
+          {"sync_error_beside_odds", &sync_error_beside_odds},
           {"too_many_files_odds", &too_many_files_odds},
           {"handles_max", &handles_max},
           {"rot_flip_odds", &rot_flip_odds},

@@ -34,7 +34,10 @@ struct Plan {
   std::int64_t depth_max = 4;       // requests of one burst
   std::int64_t batch_max = 4;       // records of one PRODUCE
   std::int64_t payload_max = 100;
-  std::int64_t same_size = 0;  // 1: all payloads have one size, so that a record fits where another one was
+  // 1: all payloads have one size, so that a record fits where another one was. 2: and the stored record is a
+  // power of two, so that records begin where sectors and pages do, and the disk may keep some and lose
+  // others.
+  std::int64_t same_size = 0;
   std::int64_t never_forced = 0;  // 1: nobody asks for a barrier
   std::int64_t patience_millis = 30'000;
   std::int64_t wait_max_millis = 5'000;  // of held FETCHes
@@ -90,7 +93,8 @@ struct Plan {
   std::int64_t directory_sync_error_odds = 0;
   std::int64_t name_error_odds = 0;
   std::int64_t no_space_odds = 0;
-  std::int64_t clean_up_error_odds = 0;  // per operation that found no room: taking it back fails
+  std::int64_t clean_up_error_odds = 0;     // per operation that found no room: taking it back fails
+  std::int64_t sync_error_beside_odds = 0;  // per sync of a file that another one is still working on
   std::int64_t too_many_files_odds = 0;
   std::int64_t handles_max = 0;  // 0: no limit
   std::int64_t rot_flip_odds = 0;

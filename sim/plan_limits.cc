@@ -30,7 +30,7 @@ const std::map<std::string_view, Range>& ranges() {
       {"depth_max", {1, 10'000}},
       {"batch_max", {1, 10'000}},
       {"payload_max", {1, 1'000'000}},
-      {"same_size", {0, 1}},
+      {"same_size", {0, 2}},
       {"never_forced", {0, 1}},
       {"patience_millis", {1, 3'600'000}},
       {"wait_max_millis", {0, 300'000}},

@@ -58,6 +58,11 @@ struct Process {
   bool own_heap;
   ProcessHeap heap;
   std::map<HandleNumber, InodeNumber> files;
+  struct Syncs {
+    std::int64_t under_way = 0;
+    bool one_fails = false;  // the others of the same time are told nothing
+  };
+  std::map<InodeNumber, Syncs> syncs;  // while there are any
   HandleNumber next_handle = 1;
   std::int64_t sockets = 0;
   std::int64_t reclaiming = 0;  // of files: closed for the program, their space comes back later

@@ -219,6 +219,25 @@ Result<std::int64_t> SimDisk::free_space(const std::string& path) {
   });
 }
 
+bool SimDisk::begin_sync(InodeNumber number) {
+  const HeapScope world(nullptr);
+  Process::Syncs& syncs = process_.syncs[number];
+  const bool beside_another = ++syncs.under_way > 1;
+  if (!beside_another || syncs.one_fails || !device().fails_beside()) {
+    return false;
+  }
+  syncs.one_fails = true;
+  return true;
+}
+
+void SimDisk::end_sync(InodeNumber number) {
+  const HeapScope world(nullptr);
+  const auto found = process_.syncs.find(number);
+  if (--found->second.under_way == 0) {
+    process_.syncs.erase(found);
+  }
+}
+
 void SimDisk::close(HandleNumber handle) {
   const HeapScope world(nullptr);
   const auto found = process_.files.find(handle);

@@ -35,6 +35,10 @@ class SimDisk final : public env::Disk {
   void pass_time(const DiskDevice::Verdict& verdict, DiskOperation operation, std::string_view subject);
   void crash_if(DiskDevice::Crash when, const DiskDevice::Verdict& verdict);
 
+  // A sync of the file begins; whether it fails because another one is still working on it.
+  [[nodiscard]] bool begin_sync(InodeNumber number);
+  void end_sync(InodeNumber number);
+
   void close(HandleNumber handle);
   void unlock(const std::string& directory);
   // After a while the dropped pages of a file are read from the disk again.

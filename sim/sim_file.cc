@@ -136,7 +136,14 @@ Result<void> SimFile::do_truncate(std::int64_t size) {
 }
 
 Result<void> SimFile::do_sync_data() {
-  const auto verdict = disk_.begin(DiskOperation::sync, subject_of(number_, 0, 0));
+  auto verdict = disk_.begin(DiskOperation::sync, subject_of(number_, 0, 0));
+  const bool fails_beside = disk_.begin_sync(number_);
+  if (fails_beside) {
+    // The pages of both are lost by now, and the device tries long before it gives up and says so.
+    verdict.error = true;
+    verdict.sync_failure = SyncFailure::dropped;
+    verdict.duration *= disk_.device().options().sync.tail_factor;
+  }
   const FileImage::Mark mark = inode().file.mark();
   const auto drop = [&] {
     const HeapScope world(nullptr);
@@ -144,11 +151,12 @@ Result<void> SimFile::do_sync_data() {
     inode().file.drop(mark, disk_.device().partial().one_in(2));
   };
   const bool drops = verdict.error && verdict.sync_failure == SyncFailure::dropped;
-  const bool drops_early = drops && disk_.device().drops_early();
+  const bool drops_early = fails_beside || (drops && disk_.device().drops_early());
   if (drops_early) {
     drop();
   }
   disk_.pass_time(verdict, DiskOperation::sync, path_);
+  disk_.end_sync(number_);
   disk_.crash_if(DiskDevice::Crash::within, verdict);
   {
     const HeapScope world(nullptr);

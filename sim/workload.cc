@@ -14,7 +14,7 @@ bool Workload::only_spells_fail() const {
                           plan.write_error_odds, plan.sync_error_odds, plan.directory_sync_error_odds,
                           plan.name_error_odds,  plan.no_space_odds,   plan.too_many_files_odds,
                           plan.handles_max,      plan.connections_max, plan.stall_odds,
-                          plan.reset_odds,       plan.refuse_odds};
+                          plan.reset_odds,       plan.refuse_odds,     plan.sync_error_beside_odds};
   return !plan.rots() && std::ranges::all_of(faults, [](std::int64_t odds) { return odds == 0; });
 }
 

@@ -98,6 +98,33 @@ TEST(DiskFaultsTest, ASyncMaySucceedWithoutThePagesThatAnotherOneDrops) {
   EXPECT_TRUE(kept);
 }
 
+// Two syncs of one file go on at once. One fails and takes the pages of both, and the other says that all is
+// well; it does so long before.
+TEST(DiskFaultsTest, ASyncBesideAnotherMayTakeItsPages) {
+  TestWorld test({.power_loss = PowerLoss::keep_all, .sync_error_beside_odds = 1});
+  test.run([](env::Environment& environment) {
+    auto file = environment.disk.open("/file", env::OpenMode::create_new);
+    EXPECT_TRUE(write_text(**file, 0, "old"));
+    EXPECT_TRUE((*file)->sync_data()) << "there is no other";
+    EXPECT_TRUE(environment.disk.sync_directory("/"));
+    EXPECT_TRUE(write_text(**file, 0, "new"));
+    env::WaitGroup others(environment.scheduler);
+    others.add();
+    bool other_has_ended = false;
+    auto second = environment.disk.open("/file", env::OpenMode::read_write);
+    environment.scheduler.spawn("other", [&] {
+      EXPECT_FALSE((*second)->sync_data());
+      other_has_ended = true;
+      others.done();
+    });
+    EXPECT_TRUE((*file)->sync_data());
+    EXPECT_FALSE(other_has_ended);
+    static_cast<void>(others.wait(Deadline::never()));
+    EXPECT_TRUE((*file)->sync_data()) << "there is no other any more";
+  });
+  EXPECT_EQ(after_power_loss(test), "old");
+}
+
 TEST(DiskFaultsTest, TakingBackWhatFoundNoRoomMayFail) {
   TestWorld test({.script = {{.operation = 2, .kind = Kind::no_space}}, .clean_up_error_odds = 1});
   test.run([](env::Environment& environment) {
