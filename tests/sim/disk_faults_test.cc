@@ -101,7 +101,7 @@ TEST(DiskFaultsTest, ASyncMaySucceedWithoutThePagesThatAnotherOneDrops) {
 // Two syncs of one file go on at once. One fails and takes the pages of both, and the other says that all is
 // well; it does so long before.
 TEST(DiskFaultsTest, ASyncBesideAnotherMayTakeItsPages) {
-  TestWorld test({.power_loss = PowerLoss::keep_all, .sync_error_beside_odds = 1});
+  TestWorld test({.sync_error_beside_odds = 1});
   test.run([](env::Environment& environment) {
     auto file = environment.disk.open("/file", env::OpenMode::create_new);
     EXPECT_TRUE(write_text(**file, 0, "old"));
