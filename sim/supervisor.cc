@@ -255,8 +255,10 @@ void Supervisor::lose_file() {
   // The newest one more often: only there the log can end too early.
   const std::size_t which = files_.one_in(2) ? bases.size() - 1 : files_.below(bases.size());
   const std::string path = segment_path(workload_, partition, bases[which]);
-  const auto meddled = workload_.meddled_from.emplace(partition, bases[which]).first;
-  meddled->second = std::min(meddled->second, bases[which]);
+  // Of a log that had one segment only the checkpoint is left, which may be older than that segment.
+  const std::int64_t from = bases.size() == 1 ? 0 : bases[which];
+  const auto meddled = workload_.meddled_from.emplace(partition, from).first;
+  meddled->second = std::min(meddled->second, from);
   if (files_.one_in(4)) {
     machine_.disk.copy_file(path, segment_path(workload_, partition, bases[which] + between(files_, 1, 8)));
   } else {
