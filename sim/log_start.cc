@@ -104,11 +104,25 @@ Duration quiet_time(const Plan& plan) {
   return takes && !plan.rots() ? kTwoPasses + std::chrono::milliseconds(plan.retention_millis) : Duration(0);
 }
 
+// Records that are too old are taken although their segment is the newest: it is sealed for that.
+void check_rolled_by_age(Workload& workload, std::size_t partition, std::int64_t bytes) {
+  if (workload.plan.retention_millis == 0) {
+    return;
+  }
+  workload.model.count("rolled by age");
+  if (bytes != 0) {
+    violate(workload, partition,
+            fmt::format("the only segment holds {} bytes, though all records are older than {} ms", bytes,
+                        workload.plan.retention_millis));
+  }
+}
+
 void check_retention_is_done(Workload& workload) {
   const Plan& plan = workload.plan;
   for (std::size_t partition = 0; partition < workload.model.partitions() && !plan.rots(); ++partition) {
     const auto segments = segments_on_disk(workload, partition);
     if (segments.size() < 2) {
+      check_rolled_by_age(workload, partition, total_bytes(segments));
       continue;
     }
     workload.model.count("retention done");
