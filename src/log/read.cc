@@ -144,7 +144,7 @@ Result<SegmentedLog::Place> SegmentedLog::locate(Segment& segment, Offset offset
     return Place{std::move(*file), *recent};
   }
   auto index = index_of(segment, **file);
-  for (const bool may_rebuild : {true, false}) {
+  for (bool rebuilt = false;;) {
     if (!index) {
       return std::unexpected(std::move(index.error()));
     }
@@ -152,6 +152,7 @@ Result<SegmentedLog::Place> SegmentedLog::locate(Segment& segment, Offset offset
     if (offset >= segment.end || (damage != nullptr && damage->from <= offset)) {
       return damaged(segment, offset);
     }
+    const std::uint64_t damage_changes = segment.damage_changes;
     const Stretch stretch = stretch_around(segment, **index, offset);
     // Damage that an index file tells of may contradict its entries.
     const bool agrees = stretch.end.position.value() <= readable_end(segment, offset);
@@ -159,15 +160,21 @@ Result<SegmentedLog::Place> SegmentedLog::locate(Segment& segment, Offset offset
     if (!position) {
       return std::unexpected(std::move(position.error()));
     }
+    if (segment.damage_changes != damage_changes) {
+      // While this one read headers, another lookup has found what is damaged, perhaps this record.
+      context_.probe.hit("log.damage_found_under_lookup");
+      index = index_of(segment, **file);
+      continue;
+    }
     if (*position) {
       return Place{std::move(*file), **position};
     }
-    if (may_rebuild) {
-      context_.probe.hit("log.lookup_met_other_bytes");
-      index = rebuild_index(segment, **file, index->get());
+    if (std::exchange(rebuilt, true)) {
+      return damaged(segment, offset);
     }
+    context_.probe.hit("log.lookup_met_other_bytes");
+    index = rebuild_index(segment, **file, index->get());
   }
-  return damaged(segment, offset);
 }
 
 Result<std::shared_ptr<const SegmentIndex>> SegmentedLog::index_of(Segment& segment, env::File& file) {
@@ -274,6 +281,7 @@ void SegmentedLog::take_damage(Segment& segment, std::vector<DamagedRange> damag
     context_.probe.hit("log.damage_found_by_read");
     report_.add(finding);
   }
+  segment.damage_changes += segment.damage == damage ? 0U : 1U;
   segment.damage = std::move(damage);
 }
 

@@ -51,6 +51,7 @@ struct Segment {
   bool sealed = false;
   AppendTimes times;
   std::vector<DamagedRange> damage;
+  std::uint64_t damage_changes = 0;  // since the log was opened
 
   SegmentFile file;
   std::shared_ptr<env::File> handle;  // of the active segment, and of one with bytes to sync
