@@ -192,6 +192,39 @@ TEST_F(SummaryTest, ASegmentThatCannotBeReadDoesNotKeepTheBrokerDown) {
   expect_payloads(0, 7);
 }
 
+// The end, what lies behind it, and the damage are each looked at.
+TEST_F(SummaryTest, AComparisonMayFailAtEachOfItsReads) {
+  put(0, segment(0) + zeros(6));
+  world.disk.content(LogWorld::path(0))[30] ^= std::byte{1};
+  world.disk.content(index_path(0)).pop_back();
+  world.checkpoint.reset();
+  open();
+  world.stop();
+  const auto before = world.disk.snapshot();
+  const auto checkpoint = world.checkpoint;
+  int failed = 0;
+  for (int fails = 0; fails == failed; ++fails) {
+    SCOPED_TRACE(fails);
+    world.kill();
+    world.disk.restore(before);
+    world.checkpoint = checkpoint;
+    world.logger.lines.clear();
+    int reads = 0;
+    world.disk.intercept = [&](MemoryDisk::Operation operation, const std::string& path) {
+      const bool compares = operation == MemoryDisk::Operation::read && path == LogWorld::path(0);
+      return compares && reads++ == fails ? MemoryDisk::Verdict{ErrorCode::io, 0} : MemoryDisk::Verdict{};
+    };
+    open();
+    world.disk.intercept = nullptr;
+    failed += reads > fails ? 1 : 0;
+    EXPECT_EQ(world.logger.has("was not compared with its index file"), reads > fails);
+    expect_payloads(0, 1);
+    expect_damaged(1, 2);
+    expect_payloads(2, 7);
+  }
+  EXPECT_GE(failed, 3);
+}
+
 // Found by fuzzing: a slice that ended within the record, or before it.
 TEST_F(SummaryTest, DamageThatContradictsTheEntriesCutsNoRecord) {
   for (const int position : {10, 20}) {
