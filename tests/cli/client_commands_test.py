@@ -110,11 +110,13 @@ class Produce(ClientCommands):
             if not line.startswith("ascii-user"):
                 continue
             key, partition = bytes.fromhex(line.split("\t")[1]).decode(), line.split("\t")[5]
-            self.run_program("produce", "orders", "--key", key, stdin=b"fixed")
-            self.run_program("produce", "orders", "--key-delimiter", ":", stdin=f"{key}:field".encode())
-            self.run_program("produce", "orders", "--key-delimiter", ":", "--keep-key", stdin=f"{key}:kept".encode())
+            by_field = ["--key-delimiter", ":"]
+            for flags, line in (["--key", key], "fixed"), (by_field, f"{key}:field"), ([*by_field, "--keep-key"], f"{key}:kept"):
+                _, summary = self.run_program("produce", "orders", *flags, stdin=line.encode())
+                self.assertRegex(summary, r"1 record \(\d+ bytes\) to orders .*: all written")
             last = self.consume("orders", "--partition", partition, "--offset", "-3")
-            self.assertEqual(last, f"fixed\nfield\n{key}:kept\n".encode())
+            stored = [bytes(log.segments[0].data) for log in self.broker.logs["orders"]]
+            self.assertEqual(last, f"fixed\nfield\n{key}:kept\n".encode(), stored)
         _, error = self.run_program("produce", "orders", "--key-delimiter", ":", stdin=b"no key", code=USAGE)
         self.assertIn("line 1", error)
 
