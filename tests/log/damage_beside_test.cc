@@ -46,43 +46,46 @@ std::byte& byte_of(LogWorld& world, std::int64_t offset, std::size_t byte) {
   return world.disk.content(LogWorld::path(0))[static_cast<std::size_t>(offset) * kRecordBytes + byte];
 }
 
-// What `look` gets when the record at 6 is looked up while it reads its first header.
-template <class Look>
-auto while_damage_is_found(Look look) {
-  LogWorld world(options());
-  make_cold_segment(world);
-  byte_of(world, 2, 20) ^= std::byte{1};  // the payload: headers still lead past it
-  byte_of(world, 6, 3) ^= std::byte{64};  // the size
-  bool found = false;
-  world.disk.intercept = [&](MemoryDisk::Operation operation, const std::string& path) {
-    if (operation == MemoryDisk::Operation::read && path == LogWorld::path(0) &&
-        !std::exchange(found, true)) {
-      EXPECT_EQ(world.read(6).error().code, ErrorCode::damaged);
-    }
-    return MemoryDisk::Verdict{};
-  };
-  auto result = look(world);
-  world.disk.intercept = nullptr;
-  EXPECT_TRUE(found);
-  EXPECT_TRUE(world.probe.hits.contains("log.damage_found_under_lookup"));
-  return result;
-}
+class DamageBesideALookup : public ::testing::Test {
+ protected:
+  // What `look` gets when the record at 6 is looked up while it reads its first header.
+  template <class Look>
+  auto while_damage_is_found(Look look) {
+    make_cold_segment(world);
+    byte_of(world, 2, 20) ^= std::byte{1};  // the payload: headers still lead past it
+    byte_of(world, 6, 3) ^= std::byte{64};  // the size
+    bool found = false;
+    world.disk.intercept = [&](MemoryDisk::Operation operation, const std::string& path) {
+      const bool reads = operation == MemoryDisk::Operation::read && path == LogWorld::path(0);
+      if (reads && !std::exchange(found, true)) {
+        EXPECT_EQ(world.read(6).error().code, ErrorCode::damaged);
+      }
+      return MemoryDisk::Verdict{};
+    };
+    auto result = look();
+    world.disk.intercept = nullptr;
+    EXPECT_TRUE(found);
+    EXPECT_TRUE(world.probe.hits.contains("log.damage_found_under_lookup"));
+    return result;
+  }
 
-TEST(DamageBesideALookup, ARecordThatTurnsOutDamagedMeanwhileIsNotServed) {
-  const auto slice = while_damage_is_found([](LogWorld& world) { return world.log->read(Offset(2), 1000); });
+  LogWorld world{options()};
+};
+
+TEST_F(DamageBesideALookup, ARecordThatTurnsOutDamagedMeanwhileIsNotServed) {
+  const auto slice = while_damage_is_found([this] { return world.log->read(Offset(2), 1000); });
   ASSERT_FALSE(slice) << slice->bytes << " bytes";
   EXPECT_EQ(slice.error().code, ErrorCode::damaged);
 }
 
-TEST(DamageBesideALookup, NothingIsAvailableOfARecordThatTurnsOutDamagedMeanwhile) {
-  const auto available =
-      while_damage_is_found([](LogWorld& world) { return world.log->available(Offset(2)); });
+TEST_F(DamageBesideALookup, NothingIsAvailableOfARecordThatTurnsOutDamagedMeanwhile) {
+  const auto available = while_damage_is_found([this] { return world.log->available(Offset(2)); });
   ASSERT_FALSE(available) << available->bytes_now << " bytes";
   EXPECT_EQ(available.error().code, ErrorCode::damaged);
 }
 
-TEST(DamageBesideALookup, ARecordInFrontEndsWhereTheDamageBegins) {
-  const auto slice = while_damage_is_found([](LogWorld& world) { return world.log->read(Offset(1), 1000); });
+TEST_F(DamageBesideALookup, ARecordInFrontEndsWhereTheDamageBegins) {
+  const auto slice = while_damage_is_found([this] { return world.log->read(Offset(1), 1000); });
   ASSERT_TRUE(slice) << slice.error().message;
   EXPECT_EQ(slice->position, Position(kRecordBytes));
   EXPECT_EQ(slice->bytes, static_cast<std::int64_t>(kRecordBytes));
@@ -152,7 +155,7 @@ class ReadersBesideRot {
   LogWorld world_;
 };
 
-TEST(DamageBesideALookup, ReadersGetRecordsOrAnError) {
+TEST(DamageBesideLookups, ReadersGetRecordsOrAnError) {
   env::SystemCalls system;
   auto environment = env::PosixEnvironment::create({}, system);
   ASSERT_TRUE(environment);
