@@ -107,13 +107,15 @@ DiskDevice::DiskDevice(DiskOptions options, std::uint64_t seed, SimScheduler& sc
       power_(random_stream(seed, "disk power loss")),
       rot_(random_stream(seed, "disk rot")),
       troubles_(random_stream(seed, "disk troubles")),
-      beside_(random_stream(seed, "disk syncs side by side")) {}
+      beside_(random_stream(seed, "disk syncs side by side")),
+      power_after_(random_stream(seed, "disk power after no space")) {}
 
 void DiskDevice::set_faults(const DiskOptions& options) {
   const DiskOptions before = options_;
   options_ = options;
   options_.guarantees = before.guarantees;
   options_.capacity_bytes = before.capacity_bytes;
+  power_goes_in_ = 0;
 }
 
 Duration DiskDevice::draw_duration(DiskOperation operation) {
@@ -176,6 +178,19 @@ void DiskDevice::draw_trouble(DiskOperation operation, Verdict& verdict) {
     }
   }
   found_no_room_ = found_no_room_ || verdict.no_space || verdict.too_many_files;
+}
+
+// So soon that what was taken back for want of room was not made durable by what came after it.
+void DiskDevice::draw_power_loss(DiskOperation operation, Verdict& verdict) {
+  constexpr std::int64_t kOperationsMax = 8;
+  if (power_goes_in_ > 0 && --power_goes_in_ == 0) {
+    probes_.hit("sim.disk.power_after_no_space");
+    verdict.power_loss = Crash::before;
+  }
+  if (operation == DiskOperation::write && verdict.no_space &&
+      happens(power_after_, options_.power_after_no_space_odds)) {
+    power_goes_in_ = between(power_after_, 1, kOperationsMax);
+  }
 }
 
 void DiskDevice::apply_script(DiskOperation operation, Verdict& verdict) {
@@ -249,6 +264,7 @@ DiskDevice::Verdict DiskDevice::begin(DiskOperation operation) {
   draw_faults(operation, verdict);
   apply_script(operation, verdict);
   draw_trouble(operation, verdict);
+  draw_power_loss(operation, verdict);
   if (const char* probe = fault_probe(operation, verdict)) {
     probes_.hit(probe);
   }

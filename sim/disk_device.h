@@ -110,6 +110,7 @@ class DiskDevice {
   void note_rot(const std::string& path, Rot what, const char* probe);
   void draw_faults(DiskOperation operation, Verdict& verdict);
   void draw_trouble(DiskOperation operation, Verdict& verdict);
+  void draw_power_loss(DiskOperation operation, Verdict& verdict);
   void apply_script(DiskOperation operation, Verdict& verdict);
 
   DiskOptions options_;
@@ -123,12 +124,14 @@ class DiskDevice {
   env::Random rot_;
   env::Random troubles_;
   env::Random beside_;
+  env::Random power_after_;
   std::map<std::string, Rot> rotted_;
   std::map<std::string, Instant> created_;
   std::map<std::string, Instant, std::less<>> last_errors_;  // by directory
   Instant slow_until_;
   bool fail_next_sync_ = false;
   bool found_no_room_ = false;
+  std::int64_t power_goes_in_ = 0;  // operations; 0: it stays
   std::vector<DiskOperation>* record_ = nullptr;
   std::uint64_t operations_ = 0;
 };

@@ -97,6 +97,7 @@ struct DiskOptions {
   Odds clean_up_error_odds = 0;
   Odds sync_error_beside_odds = 0;  // per sync of a file that another sync is still working on
   Odds no_space_odds = 0;
+  Odds power_after_no_space_odds = 0;  // per write without room: the power goes a few operations later
   Odds too_many_files_odds = 0;
 
   // Rot: silent damage, found later or never. Only for runs whose oracle expects it.

@@ -74,6 +74,10 @@ void draw_troubles(Plan& plan, env::Random random, bool faulty) {
   plan.brief_life_odds = maybe(random, true, 1, 3);
   plan.clean_up_error_odds = maybe(random, faulty, 0, 2);
   plan.sync_error_beside_odds = maybe(random, faulty, 0, 2);
+  plan.power_after_no_space_odds = maybe(random, faulty, 0, 2);
+  if (plan.power_after_no_space_odds != 0) {
+    plan.no_space_odds = log_uniform(random, 3, 7);
+  }
 }
 
 void draw_configuration(Plan& plan, env::Random random) {
@@ -331,6 +335,7 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"name_error_odds", &name_error_odds},
           {"no_space_odds", &no_space_odds},
           {"clean_up_error_odds", &clean_up_error_odds},
+          {"power_after_no_space_odds", &power_after_no_space_odds},
           {"sync_error_beside_odds", &sync_error_beside_odds},
           {"too_many_files_odds", &too_many_files_odds},
           {"handles_max", &handles_max},
