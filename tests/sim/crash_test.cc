@@ -45,6 +45,23 @@ TEST(CrashTest, AMachineWithoutPowerLosesWhatWasNotSynced) {
   EXPECT_EQ(test.contents("/file"), "old");
 }
 
+TEST(CrashTest, ThePowerMayGoSoonAfterAWriteFoundNoRoom) {
+  TestWorld test({.power_loss = PowerLoss::drop_all,
+                  .script = {{.operation = 5, .kind = ScriptedFault::Kind::no_space}},
+                  .power_after_no_space_odds = 1});
+  int written = 0;
+  const ProcessId process = test.run([&written](env::Environment& environment) {
+    auto file = create_synced(environment, "/file", "old");
+    EXPECT_FALSE(write_text(*file, 0, "new"));
+    while (written < 100 && write_text(*file, 0, "new")) {
+      ++written;
+    }
+  });
+  EXPECT_EQ(test.world().state(process), ProcessEnd::power_lost);
+  EXPECT_LT(written, 8);
+  EXPECT_EQ(test.contents("/file"), "old");
+}
+
 TEST(CrashTest, TheNameOfAFileNeedsItsDirectorySynced) {
   TestWorld test({.power_loss = PowerLoss::drop_all,
                   .script = {{.operation = 4, .kind = ScriptedFault::Kind::power_loss_before}}});
