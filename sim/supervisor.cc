@@ -232,7 +232,11 @@ void Supervisor::check_stores_again() {
       workload_.world.probes().hit("sim.life.may_have_failed_partition");
       continue;
     }
-    const std::string problem = check_stores(workload_, partition);
+    std::string problem = check_stores(workload_, partition);
+    if (!problem.empty()) {
+      // A group that met a fault may have hung until now: what is staged behind it fails with it.
+      problem = check_stores(workload_, partition);
+    }
     if (epoch != workload_.model.epoch() || workload_.model.violation()) {
       return;
     }
