@@ -190,6 +190,14 @@ Result<void> DataDirectoryOnDisk::load_checkpoint() {
     return got ? decode_checkpoints(Bytes(bytes).first(*got)) : std::unexpected(got.error());
   };
   auto checkpoints = read();
+  if (!checkpoints && checkpoints.error().code != ErrorCode::damaged) {
+    // A start without it keeps what is behind a hole, and one that can read it again removes that, records
+    // included that were acknowledged in between.
+    return fail(checkpoints.error().code,
+                fmt::format("cannot read {}: {}; mend what is wrong, or move the file away to have the next "
+                            "start read everything",
+                            path_of(kCheckpointName), checkpoints.error().message));
+  }
   if (!checkpoints) {
     probe_.hit("log.checkpoint_ignored");
     logger_.write(env::Level::warning, fmt::format("{} is ignored, so this start reads everything: {}",
