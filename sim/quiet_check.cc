@@ -80,6 +80,9 @@ class QuietCheck {
     if (workload_.plan.frame_timeout_millis <= kShortFrameMillisMax && !is_over() && random_.one_in(2)) {
       stop_in_a_frame();
     }
+    if (!is_over() && random_.one_in(2)) {
+      finish_sending();
+    }
     workload_.world.fabric().set_options(NetworkOptions{});
     return problem_;
   }
@@ -110,6 +113,8 @@ class QuietCheck {
   }
 
  private:
+  enum class Then { go_on, finish };  // sending, when all is sent
+
   struct Taken {
     Answer answer;
     Instant in_turn;
@@ -238,6 +243,21 @@ class QuietCheck {
     }
   }
 
+  // Whoever has no more to ask still gets every answer, also to a FETCH that is held just then.
+  void finish_sending() {
+    RawClient peer(environment_, workload_.port);
+    if (!peer.connect(deadline())) {
+      problem_ = "a peer of the quiet check cannot connect";
+      return;
+    }
+    Burst burst;
+    add_answered_at_once(burst, kInFrontMax);
+    constexpr std::int64_t kWaitMillis = 20;
+    add_fetch(burst, kWaitMillis);
+    exchange(peer, burst, std::chrono::milliseconds(kWaitMillis), Then::finish);
+    workload_.model.count("half-closed peer answered");
+  }
+
   void check_ack(const Taken& acked) {
     workload_.model.count("quiet ack");
     if (acked.at - acked.in_turn > kAtOnce) {
@@ -299,7 +319,7 @@ class QuietCheck {
   }
 
   // One `taken` for each question, or it is over.
-  void exchange(RawClient& client, Burst& burst, Duration wait = Duration(0)) {
+  void exchange(RawClient& client, Burst& burst, Duration wait = Duration(0), Then then = Then::go_on) {
     burst.sent = workload_.now();
     // Sending goes on beside receiving: a broker whose answers nobody takes reads no further.
     env::WaitGroup sending(environment_.scheduler);
@@ -307,6 +327,8 @@ class QuietCheck {
     workload_.world.spawn("quiet sender", [&] {
       if (const auto sent = client.send(burst.bytes, deadline()); !sent) {
         problem_ = "a client of the quiet check cannot send: " + sent.error().message;
+      } else if (then == Then::finish) {
+        client.shutdown_send();
       }
       sending.done();
     });
