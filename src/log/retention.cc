@@ -15,6 +15,14 @@ Result<std::int64_t> SegmentedLog::apply_retention(const RetentionLimits& limits
     if (!durable || (!too_many_bytes && !too_old)) {
       break;
     }
+    // The power must not take both: the log would go on at an older place. One without records was not
+    // synced.
+    if (const std::int64_t successor = segments_[1]->name_generation; names_synced_ < successor) {
+      if (auto synced = sync_names(successor); !synced) {
+        return std::unexpected(std::move(synced.error()));
+      }
+      continue;  // others went on meanwhile
+    }
     context_.probe.hit(too_many_bytes ? "log.retention_by_bytes" : "log.retention_by_age");
     auto removed = context_.files.remove(oldest->file);
     if (!removed && removed.error().code != ErrorCode::not_found) {

@@ -232,5 +232,27 @@ TEST_F(RetentionTest, AFailedRemovalIsToldAndTriedAgain) {
   EXPECT_EQ(retain_bytes(0), 2);
 }
 
+// Found by the simulator: the power took both, and the log went on at an older checkpoint's offset.
+TEST(RetentionNames, TheSuccessorsNameIsDurableBeforeASegmentGoes) {
+  LogWorld world;
+  ASSERT_TRUE(world.open());
+  ASSERT_TRUE(world.append({"one", "two"}));
+  ASSERT_TRUE(world.log->sync());
+  world.clock.advance(std::chrono::seconds(2));
+  ASSERT_TRUE(world.log->roll_if_older(std::chrono::seconds(1)));
+  ASSERT_FALSE(world.disk.has_durable_name(LogWorld::path(2)));
+  bool checked = false;
+  world.disk.intercept = [&](MemoryDisk::Operation operation, const std::string& path) {
+    if (operation == MemoryDisk::Operation::remove && path == LogWorld::path(0)) {
+      EXPECT_TRUE(world.disk.has_durable_name(LogWorld::path(2)));
+      checked = true;
+    }
+    return MemoryDisk::Verdict{};
+  };
+  EXPECT_EQ(world.log->apply_retention({.bytes = {}, .age = std::chrono::seconds(1)}).value_or(0), 1);
+  world.disk.intercept = nullptr;
+  EXPECT_TRUE(checked);
+}
+
 }  // namespace
 }  // namespace booblik::log
