@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "sim/model.h"
+#include "wire/protocol.h"
 
 namespace booblik::sim {
 namespace {
@@ -254,8 +255,7 @@ void reconfigure(Plan& plan, env::Random& random) {
 
 std::int64_t Plan::payload_bytes_max() const {
   // The smallest segment that reconfigure draws holds 1 KiB.
-  constexpr std::int64_t kHeaderBytes = 8;
-  const auto most = std::clamp<std::int64_t>(payload_max, kPayloadBytesMin, 1024 - kHeaderBytes);
+  const auto most = std::clamp<std::int64_t>(payload_max, kPayloadBytesMin, 1024 - wire::kRecordHeaderBytes);
   // The mean of what would be drawn otherwise: a run has as many bytes, and takes as long.
   const std::int64_t mean = (kPayloadBytesMin + most) / 2;
   switch (same_size) {
@@ -264,8 +264,9 @@ std::int64_t Plan::payload_bytes_max() const {
     case 1:
       return mean;
     default:
-      return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(mean + kHeaderBytes))) -
-             kHeaderBytes;
+      return static_cast<std::int64_t>(
+                 std::bit_ceil(static_cast<std::uint64_t>(mean + wire::kRecordHeaderBytes))) -
+             wire::kRecordHeaderBytes;
   }
 }
 

@@ -56,10 +56,8 @@ class QuietCheck {
     NetworkOptions network;
     network.buffer_bytes = between(random_, 128, 2'048);
     workload_.world.fabric().set_options(network);
-    for (RawClient* client : {&reader_, &writer_}) {
-      if (const auto connected = client->connect(deadline()); !connected) {
-        return "a client of the quiet check cannot connect: " + connected.error().message;
-      }
+    if (!connect(reader_) || !connect(writer_)) {
+      return problem_;
     }
     for (int round = 0; round < kRounds && !is_over(); ++round) {
       partition_ = static_cast<std::size_t>(random_.below(workload_.model.partitions()));
@@ -221,8 +219,7 @@ class QuietCheck {
 
   void stop_in_a_frame() {
     RawClient offender(environment_, workload_.port);
-    if (!offender.connect(deadline())) {
-      problem_ = "an offender of the quiet check cannot connect";
+    if (!connect(offender)) {
       return;
     }
     Burst burst;
@@ -246,8 +243,7 @@ class QuietCheck {
   // Whoever has no more to ask still gets every answer, also to a FETCH that is held just then.
   void finish_sending() {
     RawClient peer(environment_, workload_.port);
-    if (!peer.connect(deadline())) {
-      problem_ = "a peer of the quiet check cannot connect";
+    if (!connect(peer)) {
       return;
     }
     Burst burst;
@@ -316,6 +312,15 @@ class QuietCheck {
     wire::encode_produce(burst.bytes, question.correlation_id, workload_.topic_of(partition_),
                          workload_.id_of(partition_), question.acks, std::span(&record, 1));
     burst.questions.push_back(std::move(question));
+  }
+
+  // False: it is over, and `problem_` says why.
+  bool connect(RawClient& client) {
+    const auto connected = client.connect(deadline());
+    if (!connected) {
+      problem_ = "a client of the quiet check cannot connect: " + connected.error().message;
+    }
+    return connected.has_value();
   }
 
   // One `taken` for each question, or it is over.
