@@ -45,7 +45,7 @@ class Recovery {
   Result<void> recover_segments();
   Result<Action> recover_segment(std::size_t number);
   [[nodiscard]] EndsAt ends_at(std::size_t number, const Segment& segment) const;
-  Result<void> make_durable(const SegmentFound& found, Segment& segment, env::File& file, bool cut);
+  Result<void> make_durable(std::size_t number, Segment& segment, env::File& file, Action action);
   Result<void> remove_behind(std::size_t number);
   void report(std::size_t number, const Segment& segment, Outcome outcome);
   void keep(std::size_t number, std::shared_ptr<Segment> segment);
@@ -132,9 +132,7 @@ Result<Action> Recovery::recover_segment(std::size_t number) {
     context_.probe.hit("recovery.gap");
   }
   if (examined->file != nullptr) {
-    const bool cut = (verdict.action == Action::cut || verdict.action == Action::end_log) &&
-                     segment->file_bytes > segment->bytes;
-    if (auto durable = make_durable(found, *segment, *examined->file, cut); !durable) {
+    if (auto durable = make_durable(number, *segment, *examined->file, verdict.action); !durable) {
       return fail(segment_file_name(found.base), std::move(durable.error()));
     }
   }
@@ -174,8 +172,8 @@ EndsAt Recovery::ends_at(std::size_t number, const Segment& segment) const {
   return is_name_alone && plan_.has_checkpoint ? EndsAt::overlap_at_line : EndsAt::overlap_below_line;
 }
 
-Result<void> Recovery::make_durable(const SegmentFound& found, Segment& segment, env::File& file, bool cut) {
-  const auto from = plan_.not_durable_from(found, segment.end);
+Result<void> Recovery::make_durable(std::size_t number, Segment& segment, env::File& file, Action action) {
+  const auto from = plan_.not_durable_from(plan_.segments[number], segment.end);
   if (from && from->value() < segment.bytes) {
     if (auto rewritten = rewrite_in_place(file, *from, Position(segment.bytes)); !rewritten) {
       return rewritten;
@@ -183,7 +181,8 @@ Result<void> Recovery::make_durable(const SegmentFound& found, Segment& segment,
     log_.report.bytes_rewritten += segment.bytes - from->value();
     context_.probe.hit("recovery.rewrote");
   }
-  if (cut) {
+  const bool may_cut = action == Action::cut || action == Action::end_log;
+  if (may_cut && segment.file_bytes > segment.bytes) {
     if (auto truncated = file.truncate(segment.bytes); !truncated) {
       return truncated;
     }
@@ -191,7 +190,10 @@ Result<void> Recovery::make_durable(const SegmentFound& found, Segment& segment,
     segment.file_bytes = segment.bytes;
     context_.probe.hit("recovery.tail_cut");
   }
-  return from || cut ? file.sync_data() : Result<void>();
+  // Where the log ends also when nothing was cut: an earlier start may have cut the file and failed to sync it.
+  // The power would bring the tail back, behind records that were appended since.
+  const bool newest = number + 1 == plan_.segments.size();
+  return from || newest || may_cut ? file.sync_data() : Result<void>();
 }
 
 // Newest first, so that what is left after a crash in between is the same log with fewer segments behind its

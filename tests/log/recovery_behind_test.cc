@@ -28,6 +28,28 @@ TEST_F(RecoveryTest, ATornSegmentAboveTheRecoveryPointEndsTheLogIfOnlyNamesFollo
   expect_goes_on();
 }
 
+// The same with the names behind it, which are removed only once the cut is durable.
+TEST_F(RecoveryTest, ACutInFrontOfNamesThatAnEarlierStartCouldNotSyncIsSyncedByTheNext) {
+  const Content torn = segment(3);
+  put(0, segment(0));
+  put(3, Content(torn.begin(), torn.begin() + 40));
+  put(6, {});
+  vouch(5, 3, 36);
+  world.disk.intercept = [](MemoryDisk::Operation operation, const std::string& path) {
+    return operation == MemoryDisk::Operation::sync && path == LogWorld::path(3)
+               ? MemoryDisk::Verdict{.error = ErrorCode::io}
+               : MemoryDisk::Verdict{};
+  };
+  ASSERT_FALSE(world.open());
+  world.disk.intercept = nullptr;
+  ASSERT_EQ(world.disk.content(LogWorld::path(3)).size(), 36U) << "what this test is about";
+  open();
+  EXPECT_FALSE(world.disk.exists(LogWorld::path(6)));
+  world.kill();
+  world.disk.lose_power([] { return false; });
+  EXPECT_EQ(world.disk.content(LogWorld::path(3)).size(), 36U);
+}
+
 TEST_F(RecoveryTest, ATornSegmentAboveTheRecoveryPointIsDamageIfRecordsFollow) {
   const Content torn = segment(3);
   put(0, segment(0));

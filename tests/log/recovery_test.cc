@@ -81,6 +81,25 @@ TEST_F(RecoveryTest, ACutIsSyncedAlsoWhenEveryRecordWasDurableBefore) {
   EXPECT_EQ(world.disk.content(LogWorld::path(0)).size(), 54U);
 }
 
+// A sync of a start that ended with an error was all that stood between the cut and the disk: the next start
+// finds a file that seems to have ended there all along.
+TEST_F(RecoveryTest, ACutThatAnEarlierStartCouldNotSyncIsSyncedByTheNext) {
+  put(0, segment(0) + Content(9, std::byte{7}));
+  vouch(3, 0, 54);
+  world.disk.intercept = [](MemoryDisk::Operation operation, const std::string& path) {
+    return operation == MemoryDisk::Operation::sync && path == LogWorld::path(0)
+               ? MemoryDisk::Verdict{.error = ErrorCode::io}
+               : MemoryDisk::Verdict{};
+  };
+  ASSERT_FALSE(world.open());
+  world.disk.intercept = nullptr;
+  ASSERT_EQ(world.disk.content(LogWorld::path(0)).size(), 54U) << "what this test is about";
+  open();
+  world.kill();
+  world.disk.lose_power([] { return false; });
+  EXPECT_EQ(world.disk.content(LogWorld::path(0)).size(), 54U);
+}
+
 TEST_F(RecoveryTest, ABadChecksumEndsTheNewestAndWhatLiesBehindNeverComesBack) {
   Content bytes = segment(0);
   bytes[30] ^= std::byte{1};

