@@ -108,6 +108,7 @@ DiskDevice::DiskDevice(DiskOptions options, std::uint64_t seed, SimScheduler& sc
       rot_(random_stream(seed, "disk rot")),
       troubles_(random_stream(seed, "disk troubles")),
       beside_(random_stream(seed, "disk syncs side by side")),
+      after_cut_(random_stream(seed, "disk syncs after a cut")),
       power_after_(random_stream(seed, "disk power after no space")) {}
 
 void DiskDevice::set_faults(const DiskOptions& options) {
@@ -272,6 +273,14 @@ DiskDevice::Verdict DiskDevice::begin(DiskOperation operation) {
     probes_.hit("sim.disk.split_write");
   }
   return verdict;
+}
+
+bool DiskDevice::fails_after_cut() {
+  const bool fails = happens(after_cut_, options_.sync_error_after_cut_odds);
+  if (fails) {
+    probes_.hit("sim.disk.sync_error_after_cut");
+  }
+  return fails;
 }
 
 bool DiskDevice::fails_beside() {

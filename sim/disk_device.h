@@ -104,6 +104,8 @@ class DiskDevice {
   // Whether a sync fails that begins while another one is still working on its file. Both have the same dirty
   // pages before them, and only one is told what became of these.
   [[nodiscard]] bool fails_beside();
+  // Asked for a sync that is the first after a truncation of its file.
+  [[nodiscard]] bool fails_after_cut();
 
  private:
   [[nodiscard]] Duration draw_duration(DiskOperation operation);
@@ -124,6 +126,7 @@ class DiskDevice {
   env::Random rot_;
   env::Random troubles_;
   env::Random beside_;
+  env::Random after_cut_;
   env::Random power_after_;
   std::map<std::string, Rot> rotted_;
   std::map<std::string, Instant> created_;

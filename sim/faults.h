@@ -95,7 +95,8 @@ struct DiskOptions {
   // After an operation that found no room: the next truncate, remove or sync fails, which is what a program
   // does to take back what it has begun.
   Odds clean_up_error_odds = 0;
-  Odds sync_error_beside_odds = 0;  // per sync of a file that another sync is still working on
+  Odds sync_error_after_cut_odds = 0;  // per first sync of a file after it was cut: it fails and stays dirty
+  Odds sync_error_beside_odds = 0;     // per sync of a file that another sync is still working on
   Odds no_space_odds = 0;
   Odds power_after_no_space_odds = 0;  // per write without room: the power goes a few operations later
   Odds too_many_files_odds = 0;

@@ -31,6 +31,7 @@ class FileSystem {
     std::int64_t names = 0;       // that programs see
     std::int64_t references = 0;  // open handles and bytes in flight
     std::int64_t charged_bytes = 0;
+    bool cut = false;  // by a truncation, since its last sync
   };
 
   // --- names. Errors: not_found, already_exists, no_space, io (not a directory and the like) ---

@@ -152,7 +152,7 @@ void draw_spells(Plan& plan, env::Random random, bool faulty) {
 
 // Nobody waits for the disk, and the power goes again and again: what a life has not synced by itself is lost
 // in part. Records fill sectors, so what the power leaves of one life may fit to what it leaves of another.
-void draw_unsynced(Plan& plan, env::Random random) {
+void draw_unsynced(Plan& plan, env::Random random, bool faulty) {
   if (!random.one_in(7)) {
     return;
   }
@@ -172,6 +172,7 @@ void draw_unsynced(Plan& plan, env::Random random) {
   plan.stop_weight = 0;
   plan.sector_bytes = 512;
   plan.atomic_pages = 0;
+  plan.sync_error_after_cut_odds = maybe(random, faulty, 0, 0);
 }
 
 // At least one kind; a rotten device may lose its power, too.
@@ -222,7 +223,7 @@ Plan draw_plan(std::uint64_t seed, Mode mode) {
   draw_spells(plan, random_stream(seed, "plan spells"), disk);
   draw_troubles(plan, random_stream(seed, "plan troubles"), disk);
   if (crashes) {
-    draw_unsynced(plan, random_stream(seed, "plan unsynced"));
+    draw_unsynced(plan, random_stream(seed, "plan unsynced"), disk);
   }
   env::Random rest = random_stream(seed, "plan rest");
   plan.policy = between(rest, 0, 3);
@@ -235,7 +236,7 @@ Plan draw_plan(std::uint64_t seed, Mode mode) {
   // After a failure of these the partition takes no records until somebody restarts the broker.
   const bool failures_stay = plan.sync_error_odds != 0 || plan.write_error_odds != 0 ||
                              plan.directory_sync_error_odds != 0 || plan.name_error_odds != 0 ||
-                             plan.sync_error_beside_odds != 0 ||
+                             plan.sync_error_beside_odds != 0 || plan.sync_error_after_cut_odds != 0 ||
                              (plan.clean_up_error_odds != 0 && plan.no_space_odds != 0);
   if (failures_stay && plan.life_millis == 0) {
     plan.life_millis = log_uniform(rest, 11, 14);
@@ -337,6 +338,7 @@ std::vector<std::pair<const char*, std::int64_t*>> Plan::fields() {
           {"no_space_odds", &no_space_odds},
           {"clean_up_error_odds", &clean_up_error_odds},
           {"power_after_no_space_odds", &power_after_no_space_odds},
+          {"sync_error_after_cut_odds", &sync_error_after_cut_odds},
           {"sync_error_beside_odds", &sync_error_beside_odds},
           {"too_many_files_odds", &too_many_files_odds},
           {"handles_max", &handles_max},

@@ -95,6 +95,7 @@ struct Plan {
   std::int64_t no_space_odds = 0;
   std::int64_t clean_up_error_odds = 0;        // per operation that found no room: taking it back fails
   std::int64_t power_after_no_space_odds = 0;  // per write without room: the power goes soon
+  std::int64_t sync_error_after_cut_odds = 0;  // per first sync of a file after it was cut
   std::int64_t sync_error_beside_odds = 0;     // per sync of a file that another one is still working on
   std::int64_t too_many_files_odds = 0;
   std::int64_t handles_max = 0;  // 0: no limit

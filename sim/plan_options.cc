@@ -44,6 +44,7 @@ DiskOptions Plan::disk() const {
   disk.no_space_odds = odds(no_space_odds);
   disk.clean_up_error_odds = odds(clean_up_error_odds);
   disk.power_after_no_space_odds = odds(power_after_no_space_odds);
+  disk.sync_error_after_cut_odds = odds(sync_error_after_cut_odds);
   disk.sync_error_beside_odds = odds(sync_error_beside_odds);
   disk.too_many_files_odds = odds(too_many_files_odds);
   if (handles_max != 0) {

@@ -130,6 +130,7 @@ Result<void> SimFile::do_truncate(std::int64_t size) {
   {
     const HeapScope world(nullptr);
     disk_.files().truncate(number_, size);
+    disk_.files().inode(number_).cut = true;
   }
   disk_.end(verdict, DiskOperation::truncate, path_);
   return {};
@@ -137,6 +138,10 @@ Result<void> SimFile::do_truncate(std::int64_t size) {
 
 Result<void> SimFile::do_sync_data() {
   auto verdict = disk_.begin(DiskOperation::sync, subject_of(number_, 0, 0));
+  if (std::exchange(inode().cut, false) && disk_.device().fails_after_cut()) {
+    verdict.error = true;
+    verdict.sync_failure = SyncFailure::stays_dirty;
+  }
   const bool fails_beside = disk_.begin_sync(number_);
   if (fails_beside) {
     // The pages of both are lost by now, and the device tries long before it gives up and says so.

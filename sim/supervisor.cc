@@ -227,18 +227,21 @@ void Supervisor::check_stores_again() {
   }
   const std::uint64_t epoch = workload_.model.epoch();
   for (std::size_t partition = 0; partition < workload_.model.partitions(); ++partition) {
-    const auto failed_at = machine_.disk.last_error_in(directory_of(workload_, partition));
-    if (failed_at && *failed_at >= life_began_) {
-      workload_.world.probes().hit("sim.life.may_have_failed_partition");
-      continue;
-    }
-    std::string problem = check_stores(workload_, partition);
-    if (!problem.empty()) {
+    const auto may_refuse = [this, directory = directory_of(workload_, partition)] {
+      const auto failed_at = machine_.disk.last_error_in(directory);
+      return failed_at && *failed_at >= life_began_;
+    };
+    std::string problem = may_refuse() ? "" : check_stores(workload_, partition);
+    if (!problem.empty() && !may_refuse()) {
       // A group that met a fault may have hung until now: what is staged behind it fails with it.
       problem = check_stores(workload_, partition);
     }
     if (epoch != workload_.model.epoch() || workload_.model.violation()) {
       return;
+    }
+    if (may_refuse()) {  // perhaps since what hung until now has failed
+      workload_.world.probes().hit("sim.life.may_have_failed_partition");
+      continue;
     }
     workload_.model.count("stores again");
     if (!problem.empty()) {

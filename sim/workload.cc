@@ -10,11 +10,22 @@ bool Workload::nothing_fails() const {
 }
 
 bool Workload::only_spells_fail() const {
-  const std::array faults{plan.slow_spell_odds,  plan.hang_odds,       plan.read_error_odds,
-                          plan.write_error_odds, plan.sync_error_odds, plan.directory_sync_error_odds,
-                          plan.name_error_odds,  plan.no_space_odds,   plan.too_many_files_odds,
-                          plan.handles_max,      plan.connections_max, plan.stall_odds,
-                          plan.reset_odds,       plan.refuse_odds,     plan.sync_error_beside_odds};
+  const std::array faults{plan.slow_spell_odds,
+                          plan.hang_odds,
+                          plan.read_error_odds,
+                          plan.write_error_odds,
+                          plan.sync_error_odds,
+                          plan.directory_sync_error_odds,
+                          plan.name_error_odds,
+                          plan.no_space_odds,
+                          plan.too_many_files_odds,
+                          plan.handles_max,
+                          plan.connections_max,
+                          plan.stall_odds,
+                          plan.reset_odds,
+                          plan.refuse_odds,
+                          plan.sync_error_beside_odds,
+                          plan.sync_error_after_cut_odds};
   return !plan.rots() && std::ranges::all_of(faults, [](std::int64_t odds) { return odds == 0; });
 }
 

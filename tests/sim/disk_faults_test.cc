@@ -135,6 +135,18 @@ TEST(DiskFaultsTest, TakingBackWhatFoundNoRoomMayFail) {
   });
 }
 
+TEST(DiskFaultsTest, TheSyncAfterATruncationMayFail) {
+  TestWorld test({.sync_error_after_cut_odds = 1});
+  test.run([](env::Environment& environment) {
+    auto file = environment.disk.open("/file", env::OpenMode::create_new);
+    EXPECT_TRUE(write_text(**file, 0, "text"));
+    EXPECT_TRUE((*file)->sync_data());
+    EXPECT_TRUE((*file)->truncate(2));
+    EXPECT_FALSE((*file)->sync_data());
+    EXPECT_EQ(*(*file)->size(), 2);
+  });
+}
+
 TEST(DiskFaultsTest, NoSpaceMayComeAfterAPartOfTheWrite) {
   bool part = false;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
