@@ -202,7 +202,8 @@ bool Client::take_answers(std::vector<Question>& questions, Deadline deadline, b
     question.in_turn = in_turn;
     const auto frame = connection_.receive_frame(deadline);
     if (!frame) {
-      if (!may_be_cut && workload_.is_calm_since(epoch_) && (workload_.has_memory() || workload_.is_fast())) {
+      if (!may_be_cut && workload_.is_calm_since(epoch_) && (workload_.has_memory() || workload_.is_fast()) &&
+          workload_.cross_in_time(question.burst_bytes + question.max_bytes)) {
         workload_.model.violate(fmt::format("an undisturbed connection failed: {}", frame.error().message));
       }
       step_over_damage(question, frame.error());

@@ -50,6 +50,11 @@ Duration Workload::time_for(std::int64_t bytes) const {
   return kUsual + tails + 2 * turns * Duration(std::chrono::microseconds(plan.network_micros_max));
 }
 
+bool Workload::cross_in_time(std::int64_t bytes) const {
+  const auto timeout = std::min(plan.frame_timeout_millis, plan.send_timeout_millis);
+  return time_for(bytes) < std::chrono::milliseconds(timeout);
+}
+
 void Workload::watch_cache() {
   const std::uint64_t dropped = world.probes().count("sim.disk.sync_dropped");
   if (dropped != dropped_syncs) {

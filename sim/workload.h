@@ -60,6 +60,8 @@ struct Workload {
   // What an answer may take in a calm run, its way and that of its request included, when its connection
   // carries `bytes` for it.
   [[nodiscard]] Duration time_for(std::int64_t bytes) const;
+  // They cross this network before the broker has to cut a frame or an answer that does not get on.
+  [[nodiscard]] bool cross_in_time(std::int64_t bytes) const;
   // Tells the model when the page cache has lost something.
   void watch_cache();
 };
