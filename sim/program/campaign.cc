@@ -107,10 +107,13 @@ void Campaign::run_here() {
 void Campaign::run_children() {
   while (true) {
     start_blocks();
-    if (!tell_in_order() || blocks_.empty()) {
+    if (!tell_in_order() || (blocks_.empty() && all_started_)) {
       break;
     }
-    wait_for_children();
+    // All were told at once when the one in front was slow: more are to be started.
+    if (!blocks_.empty()) {
+      wait_for_children();
+    }
   }
   blocks_.clear();  // kills what still runs behind a failure
 }
@@ -125,7 +128,7 @@ std::uint64_t Campaign::block_seeds() const {
 void Campaign::start_blocks() {
   auto running = std::ranges::count_if(blocks_, [](const Block& block) { return block.child.has_value(); });
   // A slow block in front must not let the others run ahead without a bound.
-  const auto blocks_max = static_cast<std::size_t>(16 * arguments_.jobs);
+  const auto blocks_max = static_cast<std::size_t>(4 * arguments_.jobs);
   while (!all_started_ && running < arguments_.jobs && blocks_.size() < blocks_max) {
     if (time_is_over() && next_block_ != arguments_.seeds.first) {
       all_started_ = true;

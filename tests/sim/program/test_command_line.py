@@ -1,12 +1,35 @@
 """The arguments of booblik-sim, and what it prints when all goes well."""
 
+import contextlib
+import os
 import pathlib
 import re
+import signal
+import subprocess
+import time
 import unittest
 
-from sim_program import PROGRAM, run
+from sim_program import PROGRAM, TIMEOUT_SECONDS, run
 
 SHORT = ["--set", "load_millis=3000"]
+# Hundreds of seeds a second.
+TINY = ["--mode", "calm", "--set", "load_millis=1", "--set", "topics=1", "--set", "partitions=1", "--set", "producers=1"]
+
+
+def children_of(process: int) -> set[int]:
+    return {int(child) for child in pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()}
+
+
+def stop_a_child_of(process: int) -> int:
+    """One that has ended before the signal reached it is none: then another."""
+    while True:
+        for child in sorted(children_of(process)):
+            with contextlib.suppress(OSError):
+                os.kill(child, signal.SIGSTOP)
+                while (state := pathlib.Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0]) in "RSD":
+                    time.sleep(0.001)
+                if state == "T":
+                    return child
 
 
 class Seeds(unittest.TestCase):
@@ -125,6 +148,20 @@ class Ranges(unittest.TestCase):
         self.assertEqual([int(line.split()[0]) for line in re.findall(r"^\d+ crash .*$", one, re.MULTILINE)], list(range(1, 13)))
         self.assertEqual(one, lines("3"))
         self.assertRegex(one.splitlines()[-1], r"^summary: (.* )?ok=\d+ .*mode=crash seeds=1\.\.12 virtual_s=\d+")
+
+    def test_a_seed_that_is_slow_does_not_end_the_range(self):
+        with subprocess.Popen([PROGRAM, "--seeds", "1..700", "--jobs", "2", *TINY], stdout=subprocess.PIPE, text=True) as process:
+            stopped = stop_a_child_of(process.pid)
+            # Until the others have run so far ahead that none is started any more.
+            alone = 0
+            while alone < 20 and process.poll() is None:
+                alone = alone + 1 if children_of(process.pid) == {stopped} else 0
+                time.sleep(0.01)
+            self.assertIsNone(process.poll(), "it waits for the child that was stopped")
+            os.kill(stopped, signal.SIGCONT)
+            out, _ = process.communicate(timeout=TIMEOUT_SECONDS)
+        self.assertEqual(process.returncode, 0, out)
+        self.assertIn(" seeds=1..700 ", out.splitlines()[-1])
 
     def test_minutes_end_and_name_the_last_seed(self):
         ran = run("--minutes", "0.01", "--jobs", "2", "--lines", "--seed", "7", *SHORT)
