@@ -22,6 +22,22 @@ std::string_view name_of(ConnectionState state) {
   return "gave up";
 }
 
+namespace {
+
+// What cancel aborts meanwhile, and forgets when it goes, also while its fiber is unwound.
+class Candidacy {
+ public:
+  Candidacy(Connection*& place, Connection& candidate) : place_(place) { place_ = &candidate; }
+  Candidacy(const Candidacy&) = delete;
+  Candidacy& operator=(const Candidacy&) = delete;
+  ~Candidacy() { place_ = nullptr; }
+
+ private:
+  Connection*& place_;
+};
+
+}  // namespace
+
 Reconnector::Reconnector(Roles roles, Target target, ReconnectOptions options, OnConnection on_connection)
     : roles_(roles),
       target_(std::move(target)),
@@ -109,9 +125,8 @@ Outcome<TopicConnection> Reconnector::attempt() {
   if (cancelled_) {
     return failed(FailureKind::closed, "closed");
   }
-  candidate_ = connection->get();
+  const Candidacy candidacy(candidate_, **connection);
   auto topic = ask_topic(**connection, target_.topic, deadline);
-  candidate_ = nullptr;
   if (!topic) {
     return std::unexpected(std::move(topic.error()));
   }

@@ -236,6 +236,31 @@ TEST_F(ProducerReconnect, AfterALossOneBatchTestsTheConnectionThenTheWindowOpens
   });
 }
 
+// When a world ends its fibers are unwound one by one: those of a producer, with the connection that they are
+// making, before the one that has the producer. Found by the simulator; AddressSanitizer sees what goes
+// wrong.
+TEST_F(ProducerReconnect, FibersMayBeUnwoundWhileItAsksForTheTopic) {
+  auto scheduler = std::make_unique<VirtualScheduler>();
+  VirtualNetwork network(*scheduler);
+  const Roles roles{*scheduler, *scheduler, network, world.random};
+  const bool finished = scheduler->run([&] {
+    auto broker = std::make_unique<FakeBroker>(roles);
+    broker->add("t", 0);
+    auto producer = *Producer::open(roles, options(*broker));
+    scheduler->spawn("keeper", [&, kept_broker = std::move(broker), kept = std::move(producer)] {
+      kept_broker->stop();
+      kept_broker->start();
+      kept_broker->fault = [](const wire::Request&, int) { return FakeBroker::Fault{{}, Then::hang}; };
+      ASSERT_TRUE(kept->send(as_bytes("value")).has_value());
+      (void)scheduler->park(Deadline::never());
+    });
+    (void)scheduler->park(Deadline(scheduler->now() + seconds(1)));
+    EXPECT_FALSE(events.empty()) << "the connection was lost, and the next one is made";
+  });
+  EXPECT_TRUE(finished);
+  scheduler.reset();
+}
+
 TEST_F(ProducerReconnect, AnotherNumberOfPartitionsIsTheEnd) {
   with_broker([&](FakeBroker& broker) {
     auto producer = open(options(broker));
