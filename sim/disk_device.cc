@@ -183,7 +183,7 @@ void DiskDevice::draw_trouble(DiskOperation operation, Verdict& verdict) {
 
 // So soon that what was taken back for want of room was not made durable by what came after it.
 void DiskDevice::draw_power_loss(DiskOperation operation, Verdict& verdict) {
-  constexpr std::int64_t kOperationsMax = 8;
+  constexpr std::int64_t kOperationsMax = 32;
   if (power_goes_in_ > 0 && --power_goes_in_ == 0) {
     probes_.hit("sim.disk.power_after_no_space");
     verdict.power_loss = Crash::before;

@@ -78,6 +78,16 @@ void draw_troubles(Plan& plan, env::Random random, bool faulty) {
   plan.power_after_no_space_odds = maybe(random, faulty, 0, 2);
   if (plan.power_after_no_space_odds != 0) {
     plan.no_space_odds = log_uniform(random, 3, 7);
+    // A group that was taken back is soon followed by one for which its segment has no room: that segment
+    // never sees a barrier again.
+    if (random.one_in(2)) {
+      plan.segment_bytes = log_uniform(random, 11, 11);
+      plan.payload_max = log_uniform(random, 8, 8);
+      plan.same_size = 0;
+      plan.reconfigure_odds = 0;
+      plan.no_space_odds = log_uniform(random, 5, 6);
+      plan.power_after_no_space_odds = 1;
+    }
   }
 }
 

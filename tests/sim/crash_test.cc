@@ -58,7 +58,7 @@ TEST(CrashTest, ThePowerMayGoSoonAfterAWriteFoundNoRoom) {
     }
   });
   EXPECT_EQ(test.world().state(process), ProcessEnd::power_lost);
-  EXPECT_LT(written, 8);
+  EXPECT_LT(written, 32);
   EXPECT_EQ(test.contents("/file"), "old");
 }
 
