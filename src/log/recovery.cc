@@ -190,8 +190,8 @@ Result<void> Recovery::make_durable(std::size_t number, Segment& segment, env::F
     segment.file_bytes = segment.bytes;
     context_.probe.hit("recovery.tail_cut");
   }
-  // Where the log ends also when nothing was cut: an earlier start may have cut the file and failed to sync it.
-  // The power would bring the tail back, behind records that were appended since.
+  // Where the log ends also when nothing was cut: an earlier start may have cut the file and failed to sync
+  // it. The power would bring the tail back, behind records that were appended since.
   const bool newest = number + 1 == plan_.segments.size();
   return from || newest || may_cut ? file.sync_data() : Result<void>();
 }
