@@ -35,13 +35,7 @@ TEST_F(RecoveryTest, ACutInFrontOfNamesThatAnEarlierStartCouldNotSyncIsSyncedByT
   put(3, Content(torn.begin(), torn.begin() + 40));
   put(6, {});
   vouch(5, 3, 36);
-  world.disk.intercept = [](MemoryDisk::Operation operation, const std::string& path) {
-    return operation == MemoryDisk::Operation::sync && path == LogWorld::path(3)
-               ? MemoryDisk::Verdict{.error = ErrorCode::io}
-               : MemoryDisk::Verdict{};
-  };
-  ASSERT_FALSE(world.open());
-  world.disk.intercept = nullptr;
+  fail_to_open_for_want_of_a_sync(3);
   ASSERT_EQ(world.disk.content(LogWorld::path(3)).size(), 36U) << "what this test is about";
   open();
   EXPECT_FALSE(world.disk.exists(LogWorld::path(6)));

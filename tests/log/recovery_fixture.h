@@ -42,6 +42,17 @@ class RecoveryTest : public ::testing::Test {
     ASSERT_TRUE(opened) << opened.error().message;
   }
 
+  // A start whose sync of that segment fails.
+  void fail_to_open_for_want_of_a_sync(int base) {
+    world.disk.intercept = [base](MemoryDisk::Operation operation, const std::string& path) {
+      return operation == MemoryDisk::Operation::sync && path == LogWorld::path(base)
+                 ? MemoryDisk::Verdict{.error = ErrorCode::io}
+                 : MemoryDisk::Verdict{};
+    };
+    ASSERT_FALSE(world.open());
+    world.disk.intercept = nullptr;
+  }
+
   // The recovery point, in the segment with that base.
   void vouch(int offset, int segment_base, int position) {
     world.checkpoint = PartitionCheckpoint{

@@ -86,13 +86,7 @@ TEST_F(RecoveryTest, ACutIsSyncedAlsoWhenEveryRecordWasDurableBefore) {
 TEST_F(RecoveryTest, ACutThatAnEarlierStartCouldNotSyncIsSyncedByTheNext) {
   put(0, segment(0) + Content(9, std::byte{7}));
   vouch(3, 0, 54);
-  world.disk.intercept = [](MemoryDisk::Operation operation, const std::string& path) {
-    return operation == MemoryDisk::Operation::sync && path == LogWorld::path(0)
-               ? MemoryDisk::Verdict{.error = ErrorCode::io}
-               : MemoryDisk::Verdict{};
-  };
-  ASSERT_FALSE(world.open());
-  world.disk.intercept = nullptr;
+  fail_to_open_for_want_of_a_sync(0);
   ASSERT_EQ(world.disk.content(LogWorld::path(0)).size(), 54U) << "what this test is about";
   open();
   world.kill();
