@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
+#include "base/held_value.h"
 #include "sim/sim_file.h"
 #include "sim/sim_network.h"
 
@@ -19,20 +21,7 @@ std::unexpected<Error> timed_out(const std::string& peer) {
   return fail(ErrorCode::timed_out, fmt::format("{}: timed out", peer));
 }
 
-// Says who is inside a call, also while that fiber is unwound.
-class Waiting {
- public:
-  Waiting(env::FiberId& place, env::FiberId fiber) : place_(place) {
-    BOOBLIK_CHECK(place_ == env::FiberId{}, "one fiber receives and one sends at a time");
-    place_ = fiber;
-  }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-  ~Waiting() { place_ = {}; }
-
- private:
-  env::FiberId& place_;
-};
+constexpr std::string_view kOneOfEach = "one fiber receives and one sends at a time";
 
 }  // namespace
 
@@ -57,7 +46,7 @@ Result<void> SimConnection::wait_readable(Deadline deadline) {
     if (deadline.passed(core_.scheduler.now())) {
       return timed_out(peer_);
     }
-    const Waiting waiting(mine().receiver, core_.scheduler.current());
+    const HeldValue inside(mine().receiver, core_.scheduler.current(), kOneOfEach);
     core_.scheduler.block(deadline, "receive from", peer_);
   }
 }
@@ -113,7 +102,7 @@ auto SimConnection::send_when_possible(Send send_some, Deadline deadline) -> Res
     if (deadline.passed(core_.scheduler.now())) {
       return timed_out(peer_);
     }
-    const Waiting waiting(mine().sender, core_.scheduler.current());
+    const HeldValue inside(mine().sender, core_.scheduler.current(), kOneOfEach);
     core_.scheduler.block(deadline, "send to", peer_);
   }
 }

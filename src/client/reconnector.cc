@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/held_value.h"
 #include "client/metadata.h"
 
 namespace booblik::client {
@@ -21,22 +22,6 @@ std::string_view name_of(ConnectionState state) {
   }
   return "gave up";
 }
-
-namespace {
-
-// What cancel aborts meanwhile, and forgets when it goes, also while its fiber is unwound.
-class Candidacy {
- public:
-  Candidacy(Connection*& place, Connection& candidate) : place_(place) { place_ = &candidate; }
-  Candidacy(const Candidacy&) = delete;
-  Candidacy& operator=(const Candidacy&) = delete;
-  ~Candidacy() { place_ = nullptr; }
-
- private:
-  Connection*& place_;
-};
-
-}  // namespace
 
 Reconnector::Reconnector(Roles roles, Target target, ReconnectOptions options, OnConnection on_connection)
     : roles_(roles),
@@ -125,7 +110,7 @@ Outcome<TopicConnection> Reconnector::attempt() {
   if (cancelled_) {
     return failed(FailureKind::closed, "closed");
   }
-  const Candidacy candidacy(candidate_, **connection);
+  const HeldValue<Connection*> asked(candidate_, connection->get(), "one connection is asked at a time");
   auto topic = ask_topic(**connection, target_.topic, deadline);
   if (!topic) {
     return std::unexpected(std::move(topic.error()));

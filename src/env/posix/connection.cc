@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/held_value.h"
 #include "env/posix/system_error.h"
 
 namespace booblik::env {
@@ -131,13 +132,8 @@ void PosixConnection::wake(FiberId fiber) {
 }
 
 Wake PosixConnection::wait(FiberId& waiting, Deadline deadline) {
-  BOOBLIK_CHECK(waiting == FiberId{}, "one fiber receives and one sends at a time");
+  const HeldValue inside(waiting, services_.reactor.current(), "one fiber receives and one sends at a time");
   bytes_this_turn_ = 0;
-  struct Waiting {
-    FiberId& fiber;
-    ~Waiting() { fiber = FiberId{}; }
-  } const guard{waiting};
-  waiting = services_.reactor.current();
   return services_.reactor.park(deadline);
 }
 
