@@ -105,15 +105,12 @@ void Campaign::run_here() {
 // --- children ---
 
 void Campaign::run_children() {
-  while (true) {
-    start_blocks();
-    if (!tell_in_order() || (blocks_.empty() && all_started_)) {
+  while (tell_in_order()) {
+    start_blocks();  // behind the telling: all that were there may have been told at once
+    if (blocks_.empty()) {
       break;
     }
-    // All were told at once when the one in front was slow: more are to be started.
-    if (!blocks_.empty()) {
-      wait_for_children();
-    }
+    wait_for_children();
   }
   blocks_.clear();  // kills what still runs behind a failure
 }
