@@ -125,15 +125,13 @@ Duration DiskDevice::draw_duration(DiskOperation operation) {
   if (happens(latency_, latency.tail_odds)) {
     duration *= latency.tail_factor;
   }
-  if (happens(latency_, options_.slow_spell_odds)) {
-    probes_.hit("sim.disk.slow_spell");
+  if (strikes(latency_, options_.slow_spell_odds, "sim.disk.slow_spell")) {
     slow_until_ = scheduler_.now() + options_.slow_spell;
   }
   if (scheduler_.now() < slow_until_) {
     duration *= options_.slow_factor;
   }
-  if (happens(latency_, options_.hang_odds)) {
-    probes_.hit("sim.disk.hang");
+  if (strikes(latency_, options_.hang_odds, "sim.disk.hang")) {
     duration += options_.hang;
   }
   return duration;
@@ -173,8 +171,7 @@ void DiskDevice::draw_trouble(DiskOperation operation, Verdict& verdict) {
                          operation == DiskOperation::sync || operation == DiskOperation::sync_directory;
   if (found_no_room_ && cleans_up) {
     found_no_room_ = false;
-    if (happens(troubles_, options_.clean_up_error_odds)) {
-      probes_.hit("sim.disk.clean_up_error");
+    if (strikes(troubles_, options_.clean_up_error_odds, "sim.disk.clean_up_error")) {
       verdict.error = true;
     }
   }
@@ -275,20 +272,20 @@ DiskDevice::Verdict DiskDevice::begin(DiskOperation operation) {
   return verdict;
 }
 
-bool DiskDevice::fails_after_cut() {
-  const bool fails = happens(after_cut_, options_.sync_error_after_cut_odds);
-  if (fails) {
-    probes_.hit("sim.disk.sync_error_after_cut");
+bool DiskDevice::strikes(env::Random& random, Odds odds, const char* probe) {
+  const bool it_does = happens(random, odds);
+  if (it_does) {
+    probes_.hit(probe);
   }
-  return fails;
+  return it_does;
+}
+
+bool DiskDevice::fails_after_cut() {
+  return strikes(after_cut_, options_.sync_error_after_cut_odds, "sim.disk.sync_error_after_cut");
 }
 
 bool DiskDevice::fails_beside() {
-  const bool fails = happens(beside_, options_.sync_error_beside_odds);
-  if (fails) {
-    probes_.hit("sim.disk.sync_error_beside");
-  }
-  return fails;
+  return strikes(beside_, options_.sync_error_beside_odds, "sim.disk.sync_error_beside");
 }
 
 void DiskDevice::note_rot(const std::string& path, Rot what, const char* probe) {

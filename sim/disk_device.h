@@ -108,6 +108,8 @@ class DiskDevice {
   [[nodiscard]] bool fails_after_cut();
 
  private:
+  // Whether a fault of these odds happens; then its probe is hit.
+  [[nodiscard]] bool strikes(env::Random& random, Odds odds, const char* probe);
   [[nodiscard]] Duration draw_duration(DiskOperation operation);
   void note_rot(const std::string& path, Rot what, const char* probe);
   void draw_faults(DiskOperation operation, Verdict& verdict);
